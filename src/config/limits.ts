@@ -560,7 +560,7 @@ export const limits = {
   rowCacheBytesMax: 8 * MiB,
   /** Messages of what was written of late, for when their records are asked for, per log and version on each front. */
   protoWrittenMax: 64,
-  /** Lengths of records in protobuf a front keeps of those it does not keep itself: about 50 bytes each. */
+  /** Lengths of records in protobuf a front keeps of those it does not keep itself: about 90 bytes each. */
   protoLengthsMax: 100_000,
   /**
    * Bytes of a protobuf list kept between measuring and writing it, beyond the cache; the rest is encoded twice the

@@ -16,13 +16,24 @@ const overheadBytes = 300;
 /** Lengths looked at for one whose record is no longer current. */
 const lengthLooksMax = 2;
 
+/** A length that is known. */
+interface Noted {
+  readonly shelf: ProtoShelf;
+  readonly at: Location;
+}
+
 /** Messages of records, by log and version. */
 export class ProtoCache {
   readonly #messages: RecordCache<Uint8Array>;
   readonly #shelves = new Shelves<ProtoShelf>();
   readonly #lengthsMax: number;
-  /** Lengths of messages that are not kept, all shelves together. */
-  #lengths = 0;
+  /**
+   * Lengths of messages that are not kept, all shelves together, each in a place of its own. Not in the order of a Map:
+   * of one whose first entries were deleted, the first that is left is looked for among all of those.
+   */
+  readonly #noted: Noted[] = [];
+  /** The place that is looked at next. */
+  #hand = 0;
 
   /** Keeps at most `bytesMax`, and `lengthsMax` lengths beyond. `random` draws from [0, 1). */
   constructor(bytesMax: number, lengthsMax: number, random: () => number) {
@@ -48,21 +59,26 @@ export class ProtoCache {
     this.#shelves.get(view, resource)?.expect(revision, message);
   }
 
-  /** For shelves: keeps the length of a message, if there is room. */
+  /** For shelves: keeps the length of a message, if there is room or a record that is no longer current has some. */
   note(shelf: ProtoShelf, at: Location, length: number): void {
-    const { lengths } = shelf;
-    for (let look = 0; look < lengthLooksMax && this.#lengths >= this.#lengthsMax; look += 1) {
-      for (const [first, known] of lengths) {
-        lengths.delete(first);
-        // What is current goes behind the others, which are looked at before it comes again.
-        if (shelf.view.isCurrent(first)) lengths.set(first, known);
-        else this.#lengths -= 1;
-        break;
-      }
+    if (shelf.lengths.has(at)) return;
+    const place = this.#noted.length < this.#lengthsMax ? this.#noted.length : this.#freed();
+    if (place === undefined) return;
+    this.#noted[place] = { shelf, at };
+    shelf.lengths.set(at, length);
+  }
+
+  /** A place whose length was forgotten, of the next few. */
+  #freed(): number | undefined {
+    for (let look = 0; look < lengthLooksMax; look += 1) {
+      const place = this.#hand;
+      this.#hand = (place + 1) % this.#noted.length;
+      const { shelf, at } = this.#noted[place] as Noted;
+      if (shelf.view.isCurrent(at)) continue;
+      shelf.lengths.delete(at);
+      return place;
     }
-    if (this.#lengths >= this.#lengthsMax || lengths.has(at)) return;
-    lengths.set(at, length);
-    this.#lengths += 1;
+    return undefined;
   }
 }
 
@@ -126,10 +142,10 @@ export class ProtoShelf extends RecordShelf<Uint8Array> {
     this.#written.set(revision, message);
   }
 
-  /** For the cache: a message goes, its length is kept. */
+  /** For the cache: a message goes, its length is kept where a list may ask for it. */
   override forget(at: Location, message: Uint8Array): void {
     super.forget(at, message);
-    this.#cache.note(this, at, message.length);
+    if (this.view.isCurrent(at)) this.#cache.note(this, at, message.length);
   }
 }
 

@@ -6,6 +6,7 @@ import { createScheme } from "../../../src/api/scheme.ts";
 import { assert } from "../../../src/base/assert.ts";
 import { limits } from "../../../src/config/limits.ts";
 import { ProtoCache, type ProtoShelf } from "../../../src/request/answer/protocache.ts";
+import { threadCpuMs } from "../../support/cost.ts";
 import { FakeLog } from "../../support/fakelog.ts";
 import { random } from "../../support/random.ts";
 
@@ -111,6 +112,25 @@ t.test("ProtoCache knows how long messages are that it does not keep, as far as 
   for (let round = 0; round < 3; round += 1) list(shelf, locations);
   const known = locations.filter((at) => shelf.lengthOf(at) !== undefined);
   t.equal(known.length, 200);
+  t.end();
+});
+
+t.test("ProtoCache forgets a length at the same cost however many it knows", (t) => {
+  const changes = 20_000;
+  const cost = (lengths: number): number => {
+    const { log, cache, shelf } = open(10, lengths);
+    for (let n = 0; n < lengths; n += 1) cache.note(shelf, put(log, n), 100);
+    const newer = Array.from({ length: changes }, (_, n) => put(log, n % lengths));
+    const begun = threadCpuMs();
+    for (const at of newer) cache.note(shelf, at, 100);
+    const ms = threadCpuMs() - begun;
+    t.equal(shelf.lengthOf(newer.at(-1) ?? 0), 100);
+    return ms;
+  };
+  cost(1_000);
+  const [few, many] = [cost(1_000), cost(40_000)];
+  // Where the first entry of a Map was looked for each time, it was eleven times as much.
+  t.ok(many < 5 * few + 20, `${few.toFixed(1)} ms with 1,000 lengths, ${many.toFixed(1)} ms with 40,000`);
   t.end();
 });
 
