@@ -1,7 +1,7 @@
 // One user asks for far more than is its share. What does that cost the others: a person, a node, a component that holds
 // its leader's lease?
-import { setPriority } from "node:os";
 import type { LoadProcess } from "../harness/loadprocess.ts";
+import { runWhenIdle } from "../harness/priority.ts";
 import type { Case, LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
@@ -10,8 +10,6 @@ import { PodRequests } from "./requests.ts";
 import { rowOf } from "./write.ts";
 
 const prepareSeconds = 300;
-/** Priority of the process that makes the flood, the lowest: at 10 it kept the front off its core for 7 to 9 ms at times. */
-const heavyNice = 19;
 /** Floods: the query of their requests. */
 const floods: ReadonlyMap<string, string> = new Map([
   ["list", ""],
@@ -31,7 +29,7 @@ export const neighbours: Scenario = {
     "A person reads single pods at --rate, a node renews its lease and a component its leader's, ten times a second each: " +
     "first alone, then beside a user who lists all pods on --heavy connections at once, each as fast as it is answered, or " +
     "watches them from their present state on, a second each time (--flood=watch), " +
-    "from a process of the lowest priority, as if it had a machine of its own. " +
+    "from a process that runs where nothing else wants to, as if it had a machine of its own. " +
     "Users are impersonated, and told apart by the server's flow control where it has one (upstream's flow schemas). " +
     "p99Times is a p99 beside that user by the one alone. What the heavy user is refused voids no run; what fails of the " +
     "others does.",
@@ -52,7 +50,7 @@ export const neighbours: Scenario = {
     const light = await load.start();
     const heavy = await load.start();
     // Heavy users have machines of their own: here they are to have what is left of this one.
-    setPriority(heavy.pid, heavyNice);
+    runWhenIdle(heavy.pid);
     const users = new Neighbours(scope, options, light, heavy);
     await users.prepare();
     return { cases: users.cases(), close: () => scope.close() };
