@@ -37,7 +37,7 @@ export async function startOurs(args: readonly string[], dir?: string, signal?: 
   // Named, so that a missing build ends the run: by itself the server would go on with the other front.
   const flags = ["--identity=kubernetes", "--front=uws", ...args];
   const open = (port: number): Promise<TestServer> =>
-    startServer(flags, home, { port, spawned: (child) => endWith(signal, child) });
+    startServer(flags, home, { port, ownFronts: true, spawned: (child) => endWith(signal, child) });
   let server: TestServer;
   try {
     server = await open(0);

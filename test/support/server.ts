@@ -209,6 +209,8 @@ export interface StartOptions extends ProcessOptions {
   readonly port?: number;
   /** With upstream's defaults, without the ones of tests (see `quiet`). */
   readonly plain?: boolean;
+  /** With as many fronts as it has by itself. */
+  readonly ownFronts?: boolean;
 }
 
 /**
@@ -218,13 +220,13 @@ export interface StartOptions extends ProcessOptions {
 export async function startServer(
   args: readonly string[] = [],
   dir?: string,
-  { port = 0, plain = false, ...options }: StartOptions = {},
+  { port = 0, plain = false, ownFronts = plain, ...options }: StartOptions = {},
 ): Promise<TestServer> {
   const home = dir ?? mkdtempSync(join(tmpdir(), "orch-test-"));
   const stored = namesStorage(args) ? [] : await storageFlags(home);
   const sheds = plain || args.some((flag) => flag.startsWith("--shed-lag"));
   // What fronts share is tried by every suite, also where one is the default.
-  const fronts = plain || args.some((flag) => flag.startsWith("--front-workers")) ? [] : ["--front-workers=2"];
+  const fronts = ownFronts || args.some((flag) => flag.startsWith("--front-workers")) ? [] : ["--front-workers=2"];
   const flags = [...(plain ? [] : quiet), ...(sheds ? [] : [noShedding]), ...fronts, ...stored, ...args];
   if (stored.length > 0 && serverCount > 1) return startBalanced(home, flags, port, options);
   const process = await startProcess([`--data-dir=${home}`, `--secure-port=${port}`, ...flags], options);
