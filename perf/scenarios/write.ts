@@ -45,7 +45,7 @@ export const write: Scenario = {
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
     const scope = await Scope.open(target);
     const process = await load.start();
-    const writing = new Writing(scope, process, await watch(scope, load, options), options);
+    const writing = new Writing(scope, process, await PodWatches.open(scope, load, options), options);
     return {
       cases: writing.cases(options.list("cases")),
       close: () => scope.close([`${scope.path}/events`]),
@@ -53,16 +53,57 @@ export const write: Scenario = {
   },
 };
 
-/** Opens watches of all pods, which see every change that is made. */
-async function watch(scope: Scope, load: LoadSource, options: Options): Promise<Watchers | undefined> {
-  const count = options.number("watches");
-  if (count === 0) return undefined;
-  const watchers = await Watchers.start(load, 1, count);
-  const { version } = await scope.size("/api/v1/pods");
-  const path = `/api/v1/pods?watch=1&resourceVersion=${version}&timeoutSeconds=86400`;
-  const work = { path, count, protobuf: options.isSet("protobuf"), stuck: false, reads: "versions" } as const;
-  await watchers.open([work]);
-  return watchers;
+/** Watches of all pods, which see every change that is made. */
+class PodWatches {
+  readonly #open: () => Promise<Watchers>;
+  #watchers: Watchers;
+  /** Changes of pods since they were opened, each an event for every watch. */
+  #changes = 0;
+  #isWhole = true;
+
+  private constructor(open: () => Promise<Watchers>, watchers: Watchers) {
+    this.#open = open;
+    this.#watchers = watchers;
+  }
+
+  /** Undefined: none are wanted. */
+  static async open(scope: Scope, load: LoadSource, options: Options): Promise<PodWatches | undefined> {
+    const count = options.number("watches");
+    if (count === 0) return undefined;
+    const open = async (): Promise<Watchers> => {
+      const watchers = await Watchers.start(load, 1, count);
+      const { version } = await scope.size("/api/v1/pods");
+      const path = `/api/v1/pods?watch=1&resourceVersion=${version}&timeoutSeconds=86400`;
+      await watchers.open([{ path, count, protobuf: options.isSet("protobuf"), stuck: false, reads: "versions" }]);
+      return watchers;
+    };
+    return new PodWatches(open, await open());
+  }
+
+  /** So many changes of pods were made. */
+  add(changes: number): void {
+    this.#changes += changes;
+  }
+
+  /** Opens others in place of those that missed something, as clients do. */
+  async renew(): Promise<void> {
+    if (this.#isWhole) return;
+    await this.#watchers.drop();
+    this.#watchers = await this.#open();
+    this.#changes = 0;
+    this.#isWhole = true;
+  }
+
+  /** What they did not see as they should; others on the server may change pods, too. `areCounted`: all changes are known. */
+  async missed(areCounted: boolean): Promise<readonly string[]> {
+    const wanted = areCounted ? this.#changes * this.#watchers.count : 0;
+    const seen = await this.#watchers.settled(wanted);
+    const faults = seen.faults(undefined);
+    const events = seen.sum("events");
+    if (events < wanted) faults.push(`Watches saw ${events} events, and should have seen ${wanted} at least`);
+    this.#isWhole = faults.length === 0;
+    return faults;
+  }
 }
 
 /** Objects of one kind by their numbers: those below `next` were made, and those below `used` deleted, or bound. */
@@ -77,7 +118,7 @@ const none = (prefix: string): Made => ({ prefix, next: 0, used: 0 });
 class Writing {
   readonly #scope: Scope;
   readonly #process: LoadProcess;
-  readonly #watchers: Watchers | undefined;
+  readonly #watches: PodWatches | undefined;
   readonly #requests: PodRequests;
   /** Those that prepare: as fast as answers come. */
   readonly #seeding: PodRequests;
@@ -90,13 +131,11 @@ class Writing {
   readonly #free = none("f");
   readonly #events = none("e");
   #number = 0;
-  /** Changes of pods that were made, each an event for every watch. */
-  #changes = 0;
 
-  constructor(scope: Scope, process: LoadProcess, watchers: Watchers | undefined, options: Options) {
+  constructor(scope: Scope, process: LoadProcess, watches: PodWatches | undefined, options: Options) {
     this.#scope = scope;
     this.#process = process;
-    this.#watchers = watchers;
+    this.#watches = watches;
     const connections = options.number("connections", 1);
     this.#rate = options.number("rate");
     this.#requests = new PodRequests(scope.path, { connections, rate: this.#rate }, options.isSet("protobuf"));
@@ -105,28 +144,38 @@ class Writing {
   }
 
   cases(names: readonly string[]): Case[] {
+    return names.map((name) => {
+      const { prepare, ...one } = this.#case(name);
+      return {
+        ...one,
+        prepare: async (seconds) => {
+          await this.#watches?.renew();
+          await prepare?.(seconds);
+        },
+      };
+    });
+  }
+
+  #case(name: string): Case {
     const { prefix: doomed } = this.#doomed;
     const { prefix: free } = this.#free;
-    return names.map((name): Case => {
-      switch (name) {
-        case "create":
-          return this.#making(name, this.#created, this.#requests.create(this.#created.prefix));
-        case "apply-new":
-          return this.#making(name, this.#applied, this.#requests.applyNew(this.#applied.prefix));
-        case "apply":
-          return this.#change(name, this.#applied, this.#seeding.applyNew(this.#applied.prefix));
-        case "delete":
-          return this.#using(name, this.#doomed, this.#seeding.create(doomed), this.#requests.delete(doomed));
-        case "bind":
-          return this.#using(name, this.#free, this.#seeding.createFree(free), this.#requests.bind(free));
-        case "event":
-          return this.#making(name, this.#events, this.#requests.event(this.#events.prefix));
-        default:
-          if (!cases.some((known) => known === name))
-            throw new Error(`--cases: ${name} is none of ${cases.join(", ")}`);
-          return this.#change(name, this.#created, this.#seeding.create(this.#created.prefix));
-      }
-    });
+    switch (name) {
+      case "create":
+        return this.#making(name, this.#created, this.#requests.create(this.#created.prefix));
+      case "apply-new":
+        return this.#making(name, this.#applied, this.#requests.applyNew(this.#applied.prefix));
+      case "apply":
+        return this.#change(name, this.#applied, this.#seeding.applyNew(this.#applied.prefix));
+      case "delete":
+        return this.#using(name, this.#doomed, this.#seeding.create(doomed), this.#requests.delete(doomed));
+      case "bind":
+        return this.#using(name, this.#free, this.#seeding.createFree(free), this.#requests.bind(free));
+      case "event":
+        return this.#making(name, this.#events, this.#requests.event(this.#events.prefix));
+      default:
+        if (!cases.some((known) => known === name)) throw new Error(`--cases: ${name} is none of ${cases.join(", ")}`);
+        return this.#change(name, this.#created, this.#seeding.create(this.#created.prefix));
+    }
   }
 
   /** Requests that make a new object each. */
@@ -180,12 +229,12 @@ class Writing {
     const work = { ...maker, from: pods.next, countMax: upTo - pods.next };
     const { next, count } = await this.#process.prepare(work, prepareSeconds);
     pods.next = next;
-    this.#changes += count;
+    this.#watches?.add(count);
   }
 
   async #send(work: Work, seconds: number): Promise<WorkResult> {
     const result = (await this.#process.run([work], seconds))[0] as WorkResult;
-    if (!notOfPods.has(work.name)) this.#changes += result.count;
+    if (!notOfPods.has(work.name)) this.#watches?.add(result.count);
     return result;
   }
 
@@ -195,21 +244,8 @@ class Writing {
     const wanted = made - this.#doomed.used;
     const { count } = await this.#scope.size(this.#requests.path);
     if (faults.length === 0 && count !== wanted) faults.push(`There are ${count} pods, and there should be ${wanted}`);
-    faults.push(...(await this.#missed(faults.length === 0)));
+    faults.push(...((await this.#watches?.missed(faults.length === 0)) ?? []));
     return { rows: results.map(rowOf), faults };
-  }
-
-  /** What watches did not see as they should. Others on the server may change pods, too. */
-  async #missed(areCounted: boolean): Promise<readonly string[]> {
-    const watchers = this.#watchers;
-    if (watchers === undefined) return [];
-    const wanted = this.#changes * watchers.count;
-    const seen = await watchers.settled(areCounted ? wanted : 0);
-    const faults = seen.faults(undefined);
-    const events = seen.sum("events");
-    if (areCounted && events < wanted)
-      faults.push(`Watches saw ${events} events, and should have seen ${wanted} at least`);
-    return faults;
   }
 }
 
