@@ -264,6 +264,9 @@ const steps: Readonly<Record<string, Step>> = {
 /** What the longest turn may take on a machine as fast as the one these bounds were found on, in milliseconds. */
 const turnMsMax = 20;
 
+/** What takes half of that on a calm machine, and how long it may: these bounds only go down (DECISIONS 61). */
+const known: Readonly<Record<string, number>> = { "watch as Table": 30, deletecollection: 30 };
+
 for (const [name, subject] of Object.entries({ ...subjects, ...further })) {
   t.test(`no turn of a front is longer than it may be: ${name}`, async (t) => {
     const { server, close } = await openWithPool();
@@ -274,8 +277,9 @@ for (const [name, subject] of Object.entries({ ...subjects, ...further })) {
     }
     for (const [step, prepare] of Object.entries(steps)) {
       if (name in further && !furtherSteps.includes(step)) continue;
+      const bound = known[step] ?? turnMsMax;
       let round = 0;
-      const least = await leastOf(turnMsMax, async () => {
+      const least = await leastOf(bound, async () => {
         const run = await prepare(server, subject, round);
         round += 1;
         return longestTurn(async () => {
@@ -283,7 +287,7 @@ for (const [name, subject] of Object.entries({ ...subjects, ...further })) {
           if (code >= 300 && code !== 413) t.fail(`${step}: ${code}`);
         });
       });
-      t.ok(least <= turnMsMax, `${step}: ${least.toFixed(1)} ms`);
+      t.ok(least <= bound, `${step}: ${least.toFixed(1)} ms of ${bound}`);
     }
     t.same(server.faults, []);
   });

@@ -68,14 +68,15 @@ export class ProtoCache {
     shelf.lengths.set(at, length);
   }
 
-  /** A place whose length was forgotten, of the next few. */
+  /** A place whose length was forgotten, of the next few; undefined: there is none, as where nothing may be known. */
   #freed(): number | undefined {
     for (let look = 0; look < lengthLooksMax; look += 1) {
       const place = this.#hand;
+      const noted = this.#noted[place];
+      if (noted === undefined) return undefined;
       this.#hand = (place + 1) % this.#noted.length;
-      const { shelf, at } = this.#noted[place] as Noted;
-      if (shelf.view.isCurrent(at)) continue;
-      shelf.lengths.delete(at);
+      if (noted.shelf.view.isCurrent(noted.at)) continue;
+      noted.shelf.lengths.delete(noted.at);
       return place;
     }
     return undefined;

@@ -115,6 +115,14 @@ t.test("ProtoCache knows how long messages are that it does not keep, as far as 
   t.end();
 });
 
+t.test("ProtoCache without any room keeps nothing, and encodes all the same", (t) => {
+  const { log, cache, shelf } = open(0, 0);
+  const locations = Array.from({ length: 3 }, (_, n) => put(log, n));
+  for (const at of [...locations, ...locations]) t.ok(shelf.listed(at).length > 0);
+  t.same([cache.bytes, ...locations.map((at) => shelf.lengthOf(at))], [0, undefined, undefined, undefined]);
+  t.end();
+});
+
 t.test("ProtoCache forgets a length at the same cost however many it knows", (t) => {
   const changes = 20_000;
   const cost = (lengths: number): number => {
