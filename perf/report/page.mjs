@@ -260,7 +260,7 @@ function growth() {
     // By itself a logarithmic axis names powers of ten only.
     const all = (_, splits) => splits;
     const short = (count) => (count >= 1000 ? `${count / 1000}k` : `${count}`);
-    requestAnimationFrame(() =>
+    waiting.push(() =>
       chart(
         place,
         {
@@ -310,6 +310,8 @@ function splitsBetween(low, high) {
 }
 
 const charts = [];
+/** Charts whose places are not in the document yet: they are as wide as those. */
+const waiting = [];
 function chart(holder, options, values) {
   const width = () => Math.max(240, holder.clientWidth);
   const made = new uPlot({ width: width(), ...options }, values, holder);
@@ -517,7 +519,7 @@ function curves(what, title, about) {
       isAny = true;
       const place = element("div", { class: "chart" }, element("h3", {}, row === name ? name : `${name}: ${row}`));
       holder.append(place);
-      requestAnimationFrame(() =>
+      waiting.push(() =>
         chart(
           place,
           {
@@ -622,6 +624,7 @@ function draw() {
   );
   curves("skew", "Fan-out skew", "Of each change, from the first watcher that had its event to the last.");
   stages();
+  for (const show of waiting.splice(0)) show();
 }
 
 draw();
