@@ -3,33 +3,43 @@
 /** Where something begins and ends among bytes. */
 export type Span = readonly [start: number, end: number];
 
-const lengthDelimited = 2;
-/** Bytes of a value by its wire type; varints have as many as they say. */
-const fixedBytes: ReadonlyMap<number, number> = new Map([
-  [1, 8],
-  [5, 4],
-]);
+/** The wire type of texts, bytes and messages. */
+export const lengthDelimited = 2;
 
-/** Where the first field of a message with a number has its content; undefined: it has none, or is torn before it. */
-export function fieldIn(bytes: Buffer, [start, end]: Span, number: number): Span | undefined {
+/**
+ * Fields of a message: number, wire type, and where the content is, which of a torn message may end behind it. The last
+ * one is that of a wire type that has no end.
+ */
+export function* fieldsIn(bytes: Buffer, [start, end]: Span): Generator<[number: number, type: number, content: Span]> {
   let at = start;
   const varint = (): number => {
     let value = 0;
-    for (let factor = 1; at < end; factor *= 128) {
+    for (let scale = 1; at < end; scale *= 128) {
       const byte = bytes[at++] ?? 0;
-      value += (byte & 127) * factor;
-      if (byte < 128) return value;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
     }
     return Number.NaN;
   };
+  const lengthOf = (type: number): number => {
+    if (type === 0) return Number.isNaN(varint()) ? Number.NaN : 0;
+    if (type === 1) return 8;
+    if (type === 5) return 4;
+    return type === lengthDelimited ? varint() : Number.NaN;
+  };
   while (at < end) {
-    const key = varint();
-    const type = key % 8;
-    const length = type === 0 ? 0 : (fixedBytes.get(type) ?? (type === lengthDelimited ? varint() : Number.NaN));
-    if (type === 0) varint();
-    if (!(at + length <= end)) return undefined;
-    if (type === lengthDelimited && Math.floor(key / 8) === number) return [at, at + length];
+    const tag = varint();
+    const length = lengthOf(tag % 8);
+    yield [Math.floor(tag / 8), tag % 8, [at, at + length]];
     at += length;
+  }
+}
+
+/** Where the first text, bytes or message of a number has its content; undefined: it has none, or is torn before it. */
+export function fieldIn(bytes: Buffer, message: Span, number: number): Span | undefined {
+  for (const [found, type, content] of fieldsIn(bytes, message)) {
+    if (!(content[1] <= message[1])) return undefined;
+    if (type === lengthDelimited && found === number) return content;
   }
   return undefined;
 }

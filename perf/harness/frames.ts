@@ -67,20 +67,14 @@ export function markedFrames(findings: Findings, last: Int32Array): EventReader 
 /** Frames of any objects, whose versions rise. */
 export function versionFrames(findings: Findings): EventReader {
   const rising = new Rising(findings);
-  return new FrameReader(findings, (bytes, event) => {
-    const version = versionOf(bytes, event);
-    if (version === undefined) return false;
-    rising.take(version);
-    return true;
-  });
+  return new FrameReader(findings, (bytes, event) => rising.take(versionOf(bytes, event)) !== undefined);
 }
 
 /** WatchEvent.object is a RawExtension, whose `raw` is an envelope (k8s, then Unknown) of an object, whose metadata is field 1. */
-function versionOf(bytes: Buffer, event: Span): number | undefined {
+function versionOf(bytes: Buffer, event: Span): string | undefined {
   const extension = fieldIn(bytes, event, 2);
   const raw = extension && fieldIn(bytes, extension, 1);
   const object = raw && fieldIn(bytes, [raw[0] + magicBytes, raw[1]], 2);
   const metadata = object && fieldIn(bytes, object, 1);
-  const version = metadata && textAt(bytes, fieldIn(bytes, metadata, 6));
-  return version !== undefined && /^\d+$/.test(version) ? Number(version) : undefined;
+  return metadata && textAt(bytes, fieldIn(bytes, metadata, 6));
 }

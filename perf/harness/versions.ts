@@ -19,10 +19,13 @@ export class Rising {
     this.#findings = findings;
   }
 
-  /** The next one. */
-  take(version: number): void {
+  /** The next one; undefined: the text is no version. */
+  take(text: string | undefined): number | undefined {
+    if (text === undefined || !/^\d+$/.test(text)) return undefined;
+    const version = Number(text);
     if (version <= this.#version) this.#findings.gaps += 1;
     this.#version = version;
+    return version;
   }
 }
 
@@ -58,12 +61,11 @@ export class VersionReader implements EventReader {
         return;
       }
       this.#findings.events += 1;
-      const version = Number(object.metadata.resourceVersion);
-      if (Number.isNaN(version)) {
+      const version = this.#rising.take(object.metadata.resourceVersion);
+      if (version === undefined) {
         this.#findings.torn += 1;
         return;
       }
-      this.#rising.take(version);
       const sentUs = /^at (\d{16})$/.exec(object.status?.message ?? "")?.[1];
       // A delete shows the last status again, in one event or two.
       const isLast = type !== "MODIFIED" || object.metadata.deletionTimestamp !== undefined;

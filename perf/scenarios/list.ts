@@ -1,6 +1,7 @@
 // Lists of many objects: whole, in pages, by selectors, as Tables, in protobuf, compressed; by several readers at once.
 import { gunzipSync } from "node:zlib";
 import { podBody } from "../corpus/pod.ts";
+import { fieldsIn, lengthDelimited, type Span } from "../harness/fields.ts";
 import type { Case, LoadSource, Options, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
@@ -122,29 +123,17 @@ export function itemsIn(bytes: Buffer): number {
 /** Of an envelope (Unknown): its raw bytes are field 2, and so is each item in them. */
 function protobufItems(envelope: Buffer): number {
   let count = 0;
-  for (const [number, from, end] of fields(envelope, 0, envelope.length)) {
+  for (const [number, content] of parts(envelope, [0, envelope.length])) {
     if (number !== 2) continue;
-    for (const [inner] of fields(envelope, from, end)) if (inner === 2) count += 1;
+    for (const [inner] of parts(envelope, content)) if (inner === 2) count += 1;
   }
   return count;
 }
 
-/** Fields with a length, and where their bytes are; lists and envelopes have no others. */
-function* fields(bytes: Buffer, start: number, stop: number): Generator<[number: number, from: number, end: number]> {
-  let at = start;
-  const varint = (): number => {
-    let value = 0;
-    for (let scale = 1; ; scale *= 128) {
-      const byte = bytes[at++] ?? 0;
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-    }
-  };
-  while (at < stop) {
-    const tag = varint();
-    if ((tag & 7) !== 2) throw new Error(`Field ${tag >> 3} of a list has another wire type: ${tag & 7}`);
-    const length = varint();
-    yield [tag >> 3, at, at + length];
-    at += length;
+/** Fields with a length; lists and envelopes have no others. */
+function* parts(bytes: Buffer, message: Span): Generator<[number: number, content: Span]> {
+  for (const [number, type, content] of fieldsIn(bytes, message)) {
+    if (type !== lengthDelimited) throw new Error(`Field ${number} of a list has another wire type: ${type}`);
+    yield [number, content];
   }
 }
