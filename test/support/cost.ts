@@ -100,14 +100,16 @@ export function slowness(): number {
   return Math.max(1, ...each);
 }
 
-/**
- * The least of a few tries of a measurement in milliseconds, each divided by how slow the machine is; the first that is
- * within its bound ends them.
- */
+/** What a measurement in milliseconds stands for: within its bound itself, else divided by how slow the machine is. */
+export function calmMs(ms: number, msMax: number): number {
+  return ms > msMax ? ms / slowness() : ms;
+}
+
+/** The least of a few tries of a measurement, as `calmMs` has it; the first that is within its bound ends them. */
 export async function leastOf(msMax: number, measure: () => number | Promise<number>, triesMax = 10): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let index = 0; index < triesMax && least > msMax; index += 1) {
-    least = Math.min(least, (await measure()) / slowness());
+    least = Math.min(least, calmMs(await measure(), msMax));
   }
   return least;
 }
@@ -119,7 +121,7 @@ export function leastCostOf(msMax: number, work: () => unknown, triesMax = 5): P
 
 /** What a step of many took that cannot be done again: the slowest of all. */
 export class Slowest {
-  /** Milliseconds; of what took longer than the bound, divided by how slow the machine was. */
+  /** Milliseconds, as `calmMs` has them. */
   ms = 0;
   /** Which step it was. */
   what = "";
@@ -134,7 +136,7 @@ export class Slowest {
   /** Tells what a step took. */
   add(ms: number, what = ""): void {
     if (ms <= this.ms) return;
-    const taken = ms > this.msMax ? ms / slowness() : ms;
+    const taken = calmMs(ms, this.msMax);
     if (taken > this.ms) [this.ms, this.what] = [taken, what];
   }
 }

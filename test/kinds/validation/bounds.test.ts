@@ -7,7 +7,7 @@ import { limits } from "../../../src/config/limits.ts";
 import { validateNode } from "../../../src/kinds/core/validation/node.ts";
 import { validatePod, validatePodUpdate } from "../../../src/kinds/core/validation/pod/pod.ts";
 import { validateResourceQuota } from "../../../src/kinds/core/validation/resourcequota.ts";
-import { slowness, threadCpuMs } from "../../support/cost.ts";
+import { calmMs, threadCpuMs } from "../../support/cost.ts";
 import { container, context, type Json, make, podSpec } from "../build.ts";
 
 /** CPU; what is quadratic takes minutes. */
@@ -20,8 +20,8 @@ function many<T>(count: number, item: (i: number) => T): T[] {
 function within<T>(t: Test, why: string, run: () => T): T {
   const start = threadCpuMs();
   const result = run();
-  const ms = threadCpuMs() - start;
-  t.ok(ms < msMax || ms / slowness() < msMax, `${why}: ${ms} ms`);
+  const ms = calmMs(threadCpuMs() - start, msMax);
+  t.ok(ms < msMax, `${why}: ${ms} ms`);
   return result;
 }
 
