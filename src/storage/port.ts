@@ -1,6 +1,6 @@
 // A front's StoreClient over a message port: all changes of a turn go as one message, and so do those of its requests
-// that want to know how recent they must be. Where the store has enough to do, changes gather until it is about to make the
-// next commit, or are many: a message costs both threads more than a change. Replies carry the number of what they answer.
+// that want to know how recent they must be. Where the store has enough to do, changes gather until it has made a commit, or
+// are many: a commit costs more than a change. Replies carry the number of what they answer.
 // The queue is divided among users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
@@ -51,7 +51,7 @@ export class PortClient implements StoreClient {
   readonly #port: MessagePort;
   readonly #places: Shares;
   readonly #bytes: Shares;
-  /** Messages with changes that are on their way at once: those being committed, and one for when that is done. */
+  /** Messages with changes that are on their way at once: as many as are committed at once. Those behind share a commit. */
   readonly #postedMax: number;
   readonly #writer = new RequestWriter();
   /** Changes that were not posted yet, in the order they were given to the writer, and the bytes they take there. */
@@ -78,7 +78,7 @@ export class PortClient implements StoreClient {
 
   constructor(port: MessagePort, queue: QueueLimits = limits, { isShared, hasPast, overlap } = ownStore) {
     this.#port = port;
-    this.#postedMax = overlap + 1;
+    this.#postedMax = overlap;
     this.#places = new Shares("changes waiting for the store", queue.storeQueueMax);
     this.#bytes = new Shares("bytes of changes waiting for the store", queue.storeQueueBytesMax);
     if (isShared) this.recent = (msMax, spans) => this.#askRecent(msMax, spans);
