@@ -186,8 +186,10 @@ export async function admit(
 /** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
 async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
-  let refused = await askAll(admission, "admit", attributes, false);
-  if (refused === undefined && attributes.notes.changed) refused = await askAll(admission, "admit", attributes, true);
+  const said = ask(admission, { half: "admit", attributes, again: false });
+  let refused = said instanceof Promise ? await said : said;
+  if (refused === undefined && attributes.notes.changed)
+    refused = await ask(admission, { half: "admit", attributes, again: true });
   count(admission.step, "admit", attributes, refused, admission.clock.monotonic() - beginMs);
   return refused;
 }
@@ -195,7 +197,8 @@ async function mutate(admission: Admission, attributes: Attributes): Promise<Sta
 /** Runs the validating half in order; the first refusal ends it. */
 async function validate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
-  const refused = await askAll(admission, "validate", attributes, false);
+  const said = ask(admission, { half: "validate", attributes, again: false });
+  const refused = said instanceof Promise ? await said : said;
   count(admission.step, "validate", attributes, refused, admission.clock.monotonic() - beginMs);
   return refused;
 }
@@ -203,27 +206,55 @@ async function validate(admission: Admission, attributes: Attributes): Promise<S
 /** What the halves are called in plugins. */
 const methods = { admit: "mutate", validate: "validate" } as const;
 
-async function askAll(
-  { plugins, clock }: Admission,
-  half: AdmissionHalf,
-  attributes: Attributes,
-  again: boolean,
-): Promise<Status | undefined> {
+/** A half of one write, with what its plugins are told. */
+interface Half {
+  readonly half: AdmissionHalf;
+  readonly attributes: Attributes;
+  /** They are asked once more. */
+  readonly again: boolean;
+}
+
+/**
+ * Asks the plugins, from one of them on. Most have nothing to say, and say so at once: those are asked in one loop, where
+ * an async function would make a promise for each write and a value for each plugin.
+ */
+function ask(admission: Admission, asked: Half, first = 0): Status | undefined | Promise<Status | undefined> {
+  const { plugins, clock } = admission;
+  const { half, attributes, again } = asked;
   const method = methods[half];
-  // The clock is read once between two: most plugins have nothing to say, and reading it costs more than asking them.
+  // The clock is read once between two: reading it costs more than asking most of them.
   let fromMs = clock.monotonic();
-  for (const { plugin, took } of plugins) {
+  for (let at = first; at < plugins.length; at++) {
+    const { plugin, took } = plugins[at] as Counted;
     if (plugin[method] === undefined) continue;
-    const refused = plugin[method]?.(attributes, again);
-    const status = refused instanceof Promise ? await refused : refused;
-    const nowMs = clock.monotonic();
-    count(took, half, attributes, status, nowMs - fromMs);
-    if (status !== undefined) return status;
-    // What a plugin overlooked because the request's time was over is no consent.
-    if (nowMs >= attributes.deadline) return timedOut;
-    fromMs = nowMs;
+    const said = plugin[method]?.(attributes, again);
+    if (said instanceof Promise) return askOn(admission, asked, at, said, fromMs);
+    const ms = clock.monotonic();
+    count(took, half, attributes, said, ms - fromMs);
+    const refused = said ?? overdue(attributes, ms);
+    if (refused !== undefined) return refused;
+    fromMs = ms;
   }
   return undefined;
+}
+
+/** Waits for what the plugin at a place says, and goes on behind it. */
+async function askOn(
+  admission: Admission,
+  asked: Half,
+  at: number,
+  saying: Promise<Status | undefined>,
+  fromMs: number,
+): Promise<Status | undefined> {
+  const status = await saying;
+  const ms = admission.clock.monotonic();
+  count(admission.plugins[at]?.took, asked.half, asked.attributes, status, ms - fromMs);
+  return status ?? overdue(asked.attributes, ms) ?? ask(admission, asked, at + 1);
+}
+
+/** What a plugin overlooked because the request's time was over is no consent. */
+function overdue({ deadline }: Attributes, ms: number): Status | undefined {
+  return ms >= deadline ? timedOut : undefined;
 }
 
 function count(

@@ -84,7 +84,16 @@ export class Family {
 
   /** Counts one observation of a histogram. */
   observe(key: string, value: number): void {
-    const values = this.#at(key);
+    this.observeIn(this.#at(key), value);
+  }
+
+  /** The numbers of one series, for whoever counts in it often. Not of a family that forgets series. */
+  series(key: string): Float64Array {
+    return this.#at(key);
+  }
+
+  /** Counts one observation of a histogram in a series of it. */
+  observeIn(values: Float64Array, value: number): void {
     const { buckets } = this;
     let at = 0;
     while (at < buckets.length && value > (buckets[at] ?? 0)) at++;

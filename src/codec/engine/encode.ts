@@ -36,7 +36,8 @@ export function encodeForStore(
   const gapAt = text.indexOf(versionGap, metadataAt);
   assert(gapAt >= 0, "The gap for the version was written");
   const charsBefore = gapAt + versionGap.length - 1;
-  const bytes = Buffer.allocUnsafeSlow(lead + Buffer.byteLength(text));
+  // Small ones share memory: they are gone with their request, and memory for each costs more than what is written.
+  const bytes = Buffer.allocUnsafe(lead + Buffer.byteLength(text));
   const length = bytes.length - lead;
   // Nearly all objects are ASCII: characters are bytes then.
   bytes.write(text, lead, length === text.length ? "latin1" : "utf8");

@@ -139,7 +139,7 @@ export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array
 }
 
 function joined(head: Uint8Array, body: Uint8Array, foot: Uint8Array): Uint8Array<ArrayBuffer> {
-  const all = Buffer.allocUnsafeSlow(head.length + body.length + foot.length);
+  const all = Buffer.allocUnsafe(head.length + body.length + foot.length);
   all.set(head);
   all.set(foot, copyBytes(all, head.length, body));
   return all;
