@@ -21,7 +21,8 @@ export function encode(message: Message, object: object): string {
 
 /**
  * The object's JSON as it is stored: resourceVersion empty, and where its digits go (an offset in bytes). `lead`: so many
- * bytes of the body's buffer are free in front of it.
+ * bytes of the body's buffer are free in front of it. The body is not to be kept: small ones share memory with others, since
+ * they are gone with their request, and memory for each costs more than what is written.
  */
 export function encodeForStore(
   message: Message,
@@ -36,7 +37,6 @@ export function encodeForStore(
   const gapAt = text.indexOf(versionGap, metadataAt);
   assert(gapAt >= 0, "The gap for the version was written");
   const charsBefore = gapAt + versionGap.length - 1;
-  // Small ones share memory: they are gone with their request, and memory for each costs more than what is written.
   const bytes = Buffer.allocUnsafe(lead + Buffer.byteLength(text));
   const length = bytes.length - lead;
   // Nearly all objects are ASCII: characters are bytes then.

@@ -95,7 +95,8 @@ export function watchEventHead(type: string, bytes: number, object?: ObjectType)
 
 /** An event of a watch, framed. */
 export function encodeWatchEvent(type: string, document: Uint8Array): Uint8Array<ArrayBuffer> {
-  return joined(watchEventHead(type, document.length), document, nothing);
+  const head = watchEventHead(type, document.length);
+  return joined(Buffer.allocUnsafeSlow(head.length + document.length), head, document, nothing);
 }
 
 /** The document of an object whose kind and apiVersion are set. */
@@ -131,15 +132,20 @@ export function putListItemHead(target: Uint8Array, at: number, bytes: number): 
   }
 }
 
-/** The document of an object whose message is there. */
+/** The document of an object whose message is there. It is not to be kept: small ones share memory with others. */
 export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array): Uint8Array<ArrayBuffer> {
   writer.reset();
   writeHead(writer, apiVersion, kind, raw.length);
-  return joined(writer.bytes(), raw, envelopeFoot);
+  const head = writer.bytes();
+  return joined(Buffer.allocUnsafe(head.length + raw.length + envelopeFoot.length), head, raw, envelopeFoot);
 }
 
-function joined(head: Uint8Array, body: Uint8Array, foot: Uint8Array): Uint8Array<ArrayBuffer> {
-  const all = Buffer.allocUnsafe(head.length + body.length + foot.length);
+function joined(
+  all: Uint8Array<ArrayBuffer>,
+  head: Uint8Array,
+  body: Uint8Array,
+  foot: Uint8Array,
+): Uint8Array<ArrayBuffer> {
   all.set(head);
   all.set(foot, copyBytes(all, head.length, body));
   return all;
