@@ -186,8 +186,7 @@ export async function admit(
 /** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
 async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
-  const said = ask(admission, { half: "admit", attributes, again: false });
-  let refused = said instanceof Promise ? await said : said;
+  let refused = await ask(admission, { half: "admit", attributes, again: false });
   if (refused === undefined && attributes.notes.changed)
     refused = await ask(admission, { half: "admit", attributes, again: true });
   count(admission.step, "admit", attributes, refused, admission.clock.monotonic() - beginMs);
@@ -197,8 +196,7 @@ async function mutate(admission: Admission, attributes: Attributes): Promise<Sta
 /** Runs the validating half in order; the first refusal ends it. */
 async function validate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
-  const said = ask(admission, { half: "validate", attributes, again: false });
-  const refused = said instanceof Promise ? await said : said;
+  const refused = await ask(admission, { half: "validate", attributes, again: false });
   count(admission.step, "validate", attributes, refused, admission.clock.monotonic() - beginMs);
   return refused;
 }
@@ -216,7 +214,7 @@ interface Half {
 
 /**
  * Asks the plugins, from one of them on. Most have nothing to say, and say so at once: those are asked in one loop, where
- * an async function would make a promise for each write and a value for each plugin.
+ * that of an async function would make a value for each plugin.
  */
 function ask(admission: Admission, asked: Half, first = 0): Status | undefined | Promise<Status | undefined> {
   const { plugins, clock } = admission;

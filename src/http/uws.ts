@@ -392,7 +392,7 @@ class UwsExchange implements Exchange {
   #take(chunk: ArrayBuffer, isLast: boolean): void {
     this.#received += chunk.byteLength;
     // The chunk is detached when this call returns.
-    if (this.#received <= this.#bytesMax && !this.#answered) this.#pieces.push(kept(chunk, isLast));
+    if (this.#received <= this.#bytesMax && !this.#answered) this.#pieces.push(pieceOf(chunk, isLast));
     else this.#pieces.length = 0;
     if (isLast) this.#complete = true;
     else if (this.#isEarly && this.#received >= limits.earlyBodyBytesMax) this.#pause();
@@ -677,7 +677,7 @@ class UwsExchange implements Exchange {
  * A copy of a chunk, which is detached later. The last one is read at once: if small, it shares memory with others, which
  * is cheaper; an earlier one would keep that of others for as long as its sender likes.
  */
-function kept(chunk: ArrayBuffer, isLast: boolean): Uint8Array<ArrayBuffer> {
+function pieceOf(chunk: ArrayBuffer, isLast: boolean): Uint8Array<ArrayBuffer> {
   if (!isLast) return new Uint8Array(chunk.slice(0));
   const copy = Buffer.allocUnsafe(chunk.byteLength);
   copy.set(new Uint8Array(chunk));

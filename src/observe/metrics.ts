@@ -68,28 +68,23 @@ export class Family {
     this.help = help;
     this.labels = labels;
     this.buckets = buckets;
-    if (labels.length === 0) this.#at("");
+    if (labels.length === 0) this.series("");
   }
 
   /** Adds to a counter or gauge. `key`: label values joined by a zero byte, in the family's order. */
   add(key: string, amount = 1): void {
-    const values = this.#at(key);
+    const values = this.series(key);
     values[0] = (values[0] ?? 0) + amount;
   }
 
   /** Sets a gauge. */
   set(key: string, value: number): void {
-    this.#at(key)[0] = value;
+    this.series(key)[0] = value;
   }
 
   /** Counts one observation of a histogram. */
   observe(key: string, value: number): void {
-    this.observeIn(this.#at(key), value);
-  }
-
-  /** The numbers of one series, for whoever counts in it often. Not of a family that forgets series. */
-  series(key: string): Float64Array {
-    return this.#at(key);
+    this.observeIn(this.series(key), value);
   }
 
   /** Counts one observation of a histogram in a series of it. */
@@ -104,7 +99,7 @@ export class Family {
 
   /** Counts one observation of a summary, in seconds. */
   summarize(key: string, value: number): void {
-    const values = this.#at(key);
+    const values = this.series(key);
     const { length } = summaryBounds;
     const at = Math.ceil(Math.log(value / 1e-5) / Math.log(summaryStep));
     const bucket = Math.min(Math.max(at, 0), length - 1);
@@ -121,7 +116,7 @@ export class Family {
 
   /** Sets a histogram that is counted elsewhere: observations per bucket and above the last one, and their sum. */
   fill(key: string, counts: readonly number[], sum: number): void {
-    const values = this.#at(key);
+    const values = this.series(key);
     const { length } = this.buckets;
     for (let at = 0; at < length; at++) values[at] = counts[at] ?? 0;
     values[length] = counts.reduce((total, count) => total + count, 0);
@@ -153,12 +148,13 @@ export class Family {
     return { name, help, type, merge, deprecatedIn, labels, buckets, keys: [...this.#series.keys()], width, values };
   }
 
-  #at(key: string): Float64Array {
+  /** The numbers of one series. Whoever counts in it often may keep them, but of a family that forgets series. */
+  series(key: string): Float64Array {
     const known = this.#series.get(key);
     if (known !== undefined) return known;
     const other = Array(this.labels.length).fill("other").join("\0");
     // The one series beyond the bound takes everything that came too late.
-    if (this.#series.size >= seriesMax && key !== other) return this.#at(other);
+    if (this.#series.size >= seriesMax && key !== other) return this.series(other);
     const values = new Float64Array(sizeOf(this));
     this.#series.set(key, values);
     return values;

@@ -30,7 +30,6 @@ const contentTypeKey = 32 + wireTypes.bytes;
 
 /** The end of every document: no contentEncoding, no contentType. */
 export const envelopeFoot = Uint8Array.of(encodingKey, 0, contentTypeKey, 0);
-const nothing = new Uint8Array(0);
 
 /** Opens an envelope; faults carry upstream's texts. */
 export function openEnvelope(bytes: Uint8Array): Envelope | Fault {
@@ -96,7 +95,10 @@ export function watchEventHead(type: string, bytes: number, object?: ObjectType)
 /** An event of a watch, framed. */
 export function encodeWatchEvent(type: string, document: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = watchEventHead(type, document.length);
-  return joined(Buffer.allocUnsafeSlow(head.length + document.length), head, document, nothing);
+  const frame = new Uint8Array(head.length + document.length);
+  frame.set(head);
+  frame.set(document, head.length);
+  return frame;
 }
 
 /** The document of an object whose kind and apiVersion are set. */
@@ -137,18 +139,10 @@ export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array
   writer.reset();
   writeHead(writer, apiVersion, kind, raw.length);
   const head = writer.bytes();
-  return joined(Buffer.allocUnsafe(head.length + raw.length + envelopeFoot.length), head, raw, envelopeFoot);
-}
-
-function joined(
-  all: Uint8Array<ArrayBuffer>,
-  head: Uint8Array,
-  body: Uint8Array,
-  foot: Uint8Array,
-): Uint8Array<ArrayBuffer> {
-  all.set(head);
-  all.set(foot, copyBytes(all, head.length, body));
-  return all;
+  const document = Buffer.allocUnsafe(head.length + raw.length + envelopeFoot.length);
+  document.set(head);
+  document.set(envelopeFoot, copyBytes(document, head.length, raw));
+  return document;
 }
 
 /** The start of a list's document, up to its items, which are `itemsBytes` long; `list` has none. */
