@@ -16,7 +16,7 @@ import { readFileSync } from "node:fs";
 import { canonicalText } from "../../api/quantity.ts";
 import type { Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
-import { copyBytes, copyOf, copyRange } from "../../base/copy.ts";
+import { copyBytes, copyOf } from "../../base/copy.ts";
 import { planOf, type Slot, shapes } from "../engine/plan.ts";
 import { ProtoWriter, writeZero } from "./protoencode.ts";
 import { type WireField, wirePlanOf } from "./wireplan.ts";
@@ -83,7 +83,7 @@ class Transcoder {
     this.#bytes = Buffer.from(buffer);
   }
 
-  /** As transcode(), or transcodeHead(). */
+  /** What was made, in the program's memory: until the next call. As transcode(), or transcodeHead(). */
   run(message: Message, json: Uint8Array, isHead: boolean): Uint8Array<ArrayBuffer> | undefined {
     const { length } = json;
     if (length > this.#inputMax) return undefined;
@@ -93,9 +93,7 @@ class Transcoder {
       const made = this.#program.transcode(way, length, isHead ? 1 : 0);
       if (made >= 0) {
         if (this.#program.beyondAscii() !== 0 && !isUtf8(json)) return undefined;
-        const bytes = new Uint8Array(made);
-        copyRange(bytes, 0, this.#bytes, this.#end - made, this.#end);
-        return bytes;
+        return new Uint8Array(this.#view.buffer as ArrayBuffer, this.#end - made, made);
       }
       if (made === -1) return undefined;
       this.#fill(-made);
@@ -237,10 +235,19 @@ function opened(): Transcoder | null {
 
 /** The message of an object of which `json` is as our encoder wrote it; undefined: it is not to be had in this way. */
 export function transcode(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  return owned(transcoded(message, json));
+}
+
+/** As transcode(), in memory that the next call writes to: to be copied before. */
+export function transcoded(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   return opened()?.run(message, json, false);
 }
 
 /** As transcode(), of an object whose other fields, all behind those of `message`, are left out. */
 export function transcodeHead(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
-  return opened()?.run(message, json, true);
+  return owned(opened()?.run(message, json, true));
+}
+
+function owned(made: Uint8Array<ArrayBuffer> | undefined): Uint8Array<ArrayBuffer> | undefined {
+  return made && copyOf(made);
 }

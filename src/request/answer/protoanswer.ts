@@ -10,7 +10,7 @@ import { assert } from "../../base/assert.ts";
 import { readCanonical } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
 import { encodeEnvelope, encodeMessage, encodeProto } from "../../codec/proto/protobuf.ts";
-import { transcode } from "../../codec/proto/transcode.ts";
+import { transcode, transcoded } from "../../codec/proto/transcode.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
 
@@ -22,7 +22,7 @@ const typeHeadBytesMax = 240;
 export function protoDocument(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
   const [, kind = "", apiVersion = ""] = typeHead.exec(textOf(json.subarray(0, typeHeadBytesMax))) ?? [];
   const isStatusFirst = kind === "Status" && apiVersion === "v1";
-  const made = kind === "" || isStatusFirst ? undefined : transcode(message, json);
+  const made = kind === "" || isStatusFirst ? undefined : transcoded(message, json);
   if (made !== undefined) return encodeEnvelope(apiVersion, kind, made);
   const text = textOf(json);
   const object = isStatusFirst ? undefined : readCanonical<ApiObject>(message, text);
@@ -36,6 +36,11 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
 /** The message of the object of `message` that JSON of ours holds, without an envelope. */
 export function messageBytes(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
   return transcode(message, json) ?? encodeMessage(message, objectOf(message, json));
+}
+
+/** As messageBytes(), perhaps in memory that the next call writes to: to be copied before. */
+export function lentMessage(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
+  return transcoded(message, json) ?? encodeMessage(message, objectOf(message, json));
 }
 
 /** A Status as protobuf. */

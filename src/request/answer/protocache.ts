@@ -1,18 +1,18 @@
 // Protobuf of records that were asked for before: encoded once per front and version, for all lists and groups of watchers
-// that want it, as long as there is room (recordcache.ts). Of the others lengths are kept, so that a list, whose length
+// that want it, as long as there is room (messageblocks.ts). Of the others lengths are kept, so that a list, whose length
 // stands in front of it, encodes each of its items once.
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
+import { copyOf } from "../../base/copy.ts";
 import { Recent } from "../../base/recent.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
-import { messageBytes } from "./protoanswer.ts";
-import { RecordCache, RecordShelf, Shelves } from "./recordcache.ts";
+import { MessageBlocks, type MessageShelf, type Place } from "./messageblocks.ts";
+import { lentMessage } from "./protoanswer.ts";
+import { Shelves } from "./recordcache.ts";
 import { representRecord } from "./toversion.ts";
 
-/** What an entry costs besides its bytes. */
-const overheadBytes = 300;
 /** Lengths looked at for one whose record is no longer current. */
 const lengthLooksMax = 2;
 
@@ -24,7 +24,7 @@ interface Noted {
 
 /** Messages of records, by log and version. */
 export class ProtoCache {
-  readonly #messages: RecordCache<Uint8Array>;
+  readonly #messages: MessageBlocks;
   readonly #shelves = new Shelves<ProtoShelf>();
   readonly #lengthsMax: number;
   /**
@@ -35,13 +35,13 @@ export class ProtoCache {
   /** The place that is looked at next. */
   #hand = 0;
 
-  /** Keeps at most `bytesMax`, and `lengthsMax` lengths beyond. `random` draws from [0, 1). */
-  constructor(bytesMax: number, lengthsMax: number, random: () => number) {
-    this.#messages = new RecordCache(bytesMax, random);
+  /** `lengthsMax`: lengths that are known beside messages that are kept. */
+  constructor(messages: MessageBlocks, lengthsMax: number) {
+    this.#messages = messages;
     this.#lengthsMax = lengthsMax;
   }
 
-  /** Bytes kept, with what they cost besides. */
+  /** Bytes of what is kept. */
   get bytes(): number {
     return this.#messages.bytes;
   }
@@ -83,59 +83,86 @@ export class ProtoCache {
   }
 }
 
-/** The messages of one log at one version. */
-export class ProtoShelf extends RecordShelf<Uint8Array> {
+/** The messages of one log at one version. What is read of them is there in this turn: what it goes into copies it. */
+export class ProtoShelf implements MessageShelf {
+  readonly view: RecordSource;
   /** Of messages that are, or were, not kept; for the cache. */
   readonly lengths = new Map<Location, number>();
   readonly #cache: ProtoCache;
+  readonly #messages: MessageBlocks;
+  readonly #number: number;
+  readonly #places = new Map<Location, Place>();
   readonly #resource: Resource;
   readonly #identity: Identity;
   /** By revision: messages of what was written of late. */
   readonly #written = new Recent<number, Uint8Array>(limits.protoWrittenMax);
 
-  constructor(
-    cache: ProtoCache,
-    messages: RecordCache<Uint8Array>,
-    view: RecordSource,
-    resource: Resource,
-    identity: Identity,
-  ) {
-    super(messages, view);
+  constructor(cache: ProtoCache, messages: MessageBlocks, view: RecordSource, resource: Resource, identity: Identity) {
     this.#cache = cache;
+    this.#messages = messages;
+    this.#number = messages.open(this);
+    this.view = view;
     this.#resource = resource;
     this.#identity = identity;
   }
 
-  /** The message of a record that is an event, without an envelope: many watchers want it. Read only. */
+  /** The message of a record that is an event, without an envelope: many watchers want it. */
   message(at: Location): Uint8Array {
-    return this.get(at) ?? this.#encoded(at, false);
+    return this.#kept(at) ?? this.#encoded(at, false);
   }
 
-  /** The same for an item of a list. */
+  /** The same for an item of a list. One that is not kept after it is the caller's own. */
   listed(at: Location): Uint8Array {
-    return this.get(at) ?? this.#encoded(at, true);
+    return this.#kept(at) ?? this.#encoded(at, true);
   }
 
   /** Length of a message that was encoded before; undefined when that was forgotten. */
   lengthOf(at: Location): number | undefined {
-    return this.get(at)?.length ?? this.lengths.get(at);
+    const place = this.#places.get(at);
+    return place === undefined ? this.lengths.get(at) : this.#messages.lengthAt(place);
   }
 
   /** Whether the message of a record is kept. */
   has(at: Location): boolean {
-    return this.get(at) !== undefined;
+    return this.#places.has(at);
+  }
+
+  /** Where the message of a record is kept: good until the next one is. */
+  placeOf(at: Location): Place | undefined {
+    return this.#places.get(at);
+  }
+
+  /** Length of the message at a place. */
+  lengthAt(place: Place): number {
+    return this.#messages.lengthAt(place);
+  }
+
+  /** Copies it to byte `to` of `target`; returns the byte after it. */
+  copyAt(place: Place, target: Uint8Array, to: number): number {
+    return this.#messages.copyAt(place, target, to);
+  }
+
+  #kept(at: Location): Uint8Array | undefined {
+    const place = this.#places.get(at);
+    return place === undefined ? undefined : this.#messages.messageAt(place);
   }
 
   #encoded(at: Location, isListed: boolean): Uint8Array {
-    const encoded = this.#written.get(this.view.revisionOf(at)) ?? this.#made(at);
-    if (!this.keep(at, encoded, encoded.length + overheadBytes, isListed)) this.#cache.note(this, at, encoded.length);
-    return encoded;
+    const written = this.#written.get(this.view.revisionOf(at));
+    const message = written ?? this.#made(at);
+    const place = this.#messages.keep(this.#number, at, message, isListed);
+    if (place === undefined) {
+      this.#cache.note(this, at, message.length);
+      return written ?? copyOf(message);
+    }
+    this.#places.set(at, place);
+    return written ?? this.#messages.messageAt(place);
   }
 
   #made(at: Location): Uint8Array {
     const { message } = this.#resource;
     const json = representRecord(this.view, at, this.#resource, this.#identity);
-    return messageBytes(message, json);
+    return lentMessage(message, json);
   }
 
   /** For the cache: a message of what was written, until newer ones take its place. */
@@ -144,11 +171,18 @@ export class ProtoShelf extends RecordShelf<Uint8Array> {
   }
 
   /** For the cache: a message goes, its length is kept where a list may ask for it. */
-  override forget(at: Location, message: Uint8Array): void {
-    super.forget(at, message);
-    if (this.view.isCurrent(at)) this.#cache.note(this, at, message.length);
+  forget(at: Location, length: number): void {
+    this.#places.delete(at);
+    if (this.view.isCurrent(at)) this.#cache.note(this, at, length);
   }
 }
 
 /** The cache of this front. */
-export const protoCache = new ProtoCache(limits.protoCacheBytesMax, limits.protoLengthsMax, Math.random);
+export const protoCache = new ProtoCache(
+  new MessageBlocks(limits.protoCacheBytesMax, limits.protoBlockBytes, Math.random),
+  limits.protoLengthsMax,
+);
+
+/** Keeps nothing: for lists of the past. */
+export const noProtoCache = (): ProtoCache =>
+  new ProtoCache(new MessageBlocks(0, limits.protoBlockBytes, Math.random), 0);

@@ -1,4 +1,4 @@
-// What a front made of records (a message in protobuf, the cells of a row), for when it is asked for again. A record never
+// What a front made of records (the cells of a row), for when it is asked for again. A record never
 // changes and its location is never given to another, so that what is made of it is made once for all who want it, as
 // long as there is room. When there is none, what is of records that no list would contain any more goes first. A list
 // that goes on through more than fits would throw out each value just before it is asked for again if the oldest or the
@@ -61,7 +61,7 @@ export class RecordCache<T> {
   }
 
   #drop(entry: Entry<T>): void {
-    entry.shelf.forget(entry.at, entry.value);
+    entry.shelf.forget(entry.at);
     this.#bytes -= entry.bytes;
     const last = this.#entries.pop();
     if (last === undefined || last === entry) return;
@@ -94,7 +94,7 @@ export class RecordShelf<T> {
   }
 
   /** For the cache: a value goes. */
-  forget(at: Location, _value: T): void {
+  forget(at: Location): void {
     this.#entries.delete(at);
   }
 }

@@ -3,14 +3,16 @@
 // that is kept here up to limits.protoListKeptBytesMax, and beyond encoded again when its turn comes.
 import { refuse, type Status } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
+import { copyBytes } from "../../base/copy.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { Hold } from "../../cache/view/view.ts";
 import { envelopeFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
+import type { Place } from "../answer/messageblocks.ts";
 import { partialListMessage } from "../answer/partial.ts";
 import { listMessageOf } from "../answer/protoanswer.ts";
-import { ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
+import { noProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { sharedScratch } from "../answer/stream.ts";
 import { formBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
@@ -19,6 +21,9 @@ import { convertedItems } from "./conversion.ts";
 
 /** Items that need no encoding between two looks at the clock. */
 const itemsPerLook = 16;
+
+/** Where the message of an item is kept, or the message. */
+type Found = Place | Uint8Array;
 
 /** The chunks of a list in protobuf. */
 export class ProtoList implements ListChunks {
@@ -48,7 +53,7 @@ export class ProtoList implements ListChunks {
     this.#list = list;
     this.#hold = hold;
     this.#form = form;
-    const cache = list.isPast ? new ProtoCache(0, 0, Math.random) : protoCache;
+    const cache = list.isPast ? noProtoCache() : protoCache;
     this.#shelf = cache.shelf(list.view, input.resource, input.identity);
   }
 
@@ -100,7 +105,7 @@ export class ProtoList implements ListChunks {
 
   /** Encodes an item whose length is not known. */
   #encodeFirst(at: Location): number {
-    const message = this.#message(at);
+    const message = this.#encode(at);
     const { length } = message;
     const isKept = this.#form === undefined && this.#shelf.has(at);
     if (!isKept && this.#keptBytes + length <= limits.protoListKeptBytesMax) {
@@ -130,13 +135,14 @@ export class ProtoList implements ListChunks {
     const until = performance.now() + limits.sliceMsMax;
     for (; this.#index < items.length; this.#index += 1) {
       if (used > 0 && this.#isLate(until)) return scratch.subarray(0, used);
-      const message = this.#message(items[this.#index] ?? 0);
-      const needed = message.length + listItemHeadBytesMax;
+      const found = this.#find(items[this.#index] ?? 0);
+      const length = typeof found === "number" ? this.#shelf.lengthAt(found) : found.length;
+      const needed = length + listItemHeadBytesMax;
       if (used + needed + envelopeFoot.length > scratch.length && rest > scratch.length) {
         if (used > 0) return scratch.subarray(0, used);
-        return this.#large(message);
+        return this.#large(found, length);
       }
-      used = put(scratch, used, message);
+      used = this.#put(scratch, used, found, length);
     }
     scratch.set(envelopeFoot, used);
     this.done = true;
@@ -144,10 +150,17 @@ export class ProtoList implements ListChunks {
   }
 
   /** An item larger than the scratch gets a buffer of its own. */
-  #large(message: Uint8Array): Uint8Array {
-    const own = new Uint8Array(message.length + listItemHeadBytesMax);
+  #large(found: Found, length: number): Uint8Array {
+    const own = new Uint8Array(length + listItemHeadBytesMax);
     this.#index += 1;
-    return own.subarray(0, put(own, 0, message));
+    return own.subarray(0, this.#put(own, 0, found, length));
+  }
+
+  /** Writes an item's head and message; returns the byte after them. */
+  #put(target: Uint8Array, at: number, found: Found, length: number): number {
+    const from = putListItemHead(target, at, length);
+    if (typeof found === "number") return this.#shelf.copyAt(found, target, from);
+    return copyBytes(target, from, found);
   }
 
   #head(): Uint8Array {
@@ -161,14 +174,15 @@ export class ProtoList implements ListChunks {
     return listHead(message, { apiVersion, kind: listKind, metadata }, this.#itemsBytes);
   }
 
-  #message(at: Location): Uint8Array {
+  #find(at: Location): Found {
     const kept = this.#kept.size > 0 ? this.#kept.get(at) : undefined;
     if (kept !== undefined) return kept;
-    if (this.#form === undefined) {
-      if (!this.#shelf.has(at)) this.#encoded = true;
-      return this.#shelf.listed(at);
-    }
+    return (this.#form === undefined ? this.#shelf.placeOf(at) : undefined) ?? this.#encode(at);
+  }
+
+  #encode(at: Location): Uint8Array {
     this.#encoded = true;
+    if (this.#form === undefined) return this.#shelf.listed(at);
     const { resource, identity } = this.#input;
     return partialOf(this.#form, formBytes(this.#list.view, at, resource, identity));
   }
@@ -183,10 +197,3 @@ const tooLarge = refuse("RequestEntityTooLarge", "the list is too large to be co
 const nothing = new Uint8Array(0);
 /** Where heads are written only to be measured. */
 const itemHead = new Uint8Array(listItemHeadBytesMax);
-
-/** Writes an item's head and message; returns the byte after them. */
-function put(target: Uint8Array, at: number, message: Uint8Array): number {
-  const from = putListItemHead(target, at, message.length);
-  target.set(message, from);
-  return from + message.length;
-}

@@ -5,6 +5,7 @@ import { identities } from "../../../src/api/identity.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { assert } from "../../../src/base/assert.ts";
 import { limits } from "../../../src/config/limits.ts";
+import { MessageBlocks } from "../../../src/request/answer/messageblocks.ts";
 import { ProtoCache, type ProtoShelf } from "../../../src/request/answer/protocache.ts";
 import { threadCpuMs } from "../../support/cost.ts";
 import { FakeLog } from "../../support/fakelog.ts";
@@ -28,12 +29,18 @@ function open(records: number, lengths = 1000): { log: CountingLog; cache: Proto
   assert(leases !== undefined, "Leases are served");
   const log = new CountingLog();
   const draw = random(7);
-  const cache = new ProtoCache(records * recordBytes, lengths, () => draw(1_000_000) / 1_000_000);
+  const messages = new MessageBlocks(
+    records * recordBytes,
+    recordsPerBlock * recordBytes,
+    () => draw(1_000_000) / 1_000_000,
+  );
+  const cache = new ProtoCache(messages, lengths);
   return { log, cache, shelf: cache.shelf(log, leases, identity) };
 }
 
-/** Message of a record below, and what it costs besides. */
-const recordBytes = 300 + 100;
+/** Room for a message of a record below. */
+const recordBytes = 88;
+const recordsPerBlock = 5;
 
 function put(log: FakeLog, n: number): number {
   log.put({ namespace: "default", name: `lease-${String(n).padStart(30, "0")}` });
@@ -57,7 +64,11 @@ t.test("ProtoCache keeps all that fits, once", (t) => {
   t.equal(list(shelf, locations), 0);
   t.equal(list(shelf, locations), 80);
   const first = locations[0] ?? 0;
-  t.equal(shelf.message(first), shelf.listed(first));
+  t.equal(log.reads, 80);
+  t.same(shelf.message(first), shelf.listed(first));
+  t.match(Buffer.from(shelf.message(first)).toString("latin1"), /lease-0{30}\b/);
+  t.equal(shelf.lengthOf(first), shelf.message(first).length);
+  t.equal(log.reads, 80);
   t.end();
 });
 
