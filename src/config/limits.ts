@@ -564,10 +564,7 @@ export const limits = {
   protoWrittenMax: 64,
   /** Lengths of records in protobuf a front keeps of those it does not keep itself: about 90 bytes each. */
   protoLengthsMax: 100_000,
-  /**
-   * Bytes of a protobuf list kept between measuring and writing it, beyond the cache; the rest is encoded twice the
-   * first time.
-   */
+  /** Bytes of a protobuf list kept between measuring and writing, beyond the cache; the rest is encoded twice. */
   protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,
