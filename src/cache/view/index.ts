@@ -1,9 +1,13 @@
-// The keys of one log on one front: a Map for lookups and sorted chunks for scans, both pointing at the same entries.
+// The keys of one log on one front: a Map for lookups and chunks for scans, both pointing at the same entries.
 // A deleted key keeps its entry until its last record leaves the window, so that older states stay readable.
 // @hot
 //
-//   chunks  [ a… f ] [ g… m ] [ n… z ]      each sorted, at most chunkCountMax entries; a full one is split in two
-//             5        9        3           live entries: what a page leaves is counted chunk by chunk
+//   chunks  [ c a f d ] [ g… m ] [ z n ]      at most chunkCountMax entries each; a full one is split in two
+//   firsts    a           g        n          no key of a chunk is before its first one, or after the next one's
+//   live      5           9        3          live entries: what a page leaves is counted chunk by chunk
+//
+// A chunk is sorted when it is read: a search for the place of a key among cold entries costs more than all else of an
+// insertion, and most chunks of a log that is written to are read seldom, or never.
 //
 // Keys are byte keys: one character per UTF-8 byte, so that JavaScript's comparison is the order of bytes that clients
 // and stores use (UTF-16 order differs from it beyond U+D7FF).
@@ -20,10 +24,13 @@ export interface KeyEntry {
   at: Location;
   /** False when that record is a delete. Set by KeyIndex.setLive(). */
   live: boolean;
+  /** Where it stands: for the index. */
+  chunk: Chunk;
 }
 
 interface Chunk {
   readonly entries: KeyEntry[];
+  isSorted: boolean;
   live: number;
 }
 
@@ -45,10 +52,12 @@ export function fromByteKey(key: string): string {
   return key;
 }
 
-/** Keys in byte order. Insertion and removal cost a binary search and a move within one chunk. */
+/** Keys in byte order. An insertion searches among chunks, a removal looks through one, a scan sorts those it comes to. */
 export class KeyIndex {
   readonly #entries = new Map<string, KeyEntry>();
   readonly #chunks: Chunk[] = [];
+  /** Where each chunk begins: a search looks at nothing else of those it passes. */
+  readonly #firsts: string[] = [];
 
   /** Keys, deleted ones of the window included. */
   get size(): number {
@@ -59,53 +68,71 @@ export class KeyIndex {
     return this.#entries.get(key);
   }
 
-  /** Adds a key that is not there. */
-  insert(key: string): KeyEntry {
-    const entry: KeyEntry = { key, text: fromByteKey(key), at: 0, live: false };
-    assertShared(!this.#entries.has(key), "A key is inserted twice");
-    this.#entries.set(key, entry);
-    const last = this.#chunks.length - 1;
-    if (last < 0) {
-      this.#chunks.push({ entries: [entry], live: 0 });
-      return entry;
-    }
+  /** The entry of a key, which is added when it is not there. */
+  enter(key: string): KeyEntry {
+    return this.#entries.get(key) ?? this.#insert(key);
+  }
+
+  #insert(key: string): KeyEntry {
     const at = Math.max(0, this.#chunkOf(key));
-    const chunk = this.#chunk(at);
+    const chunk = this.#chunks[at] ?? this.#begin(key);
     const { entries } = chunk;
-    const place = firstAfter(entries, key);
-    assertShared(entries[place - 1]?.key !== key, "A chunk holds a key that the index has not");
-    entries.splice(place, 0, entry);
-    if (entries.length > chunkCountMax) {
-      // Keys that arrive in order fill chunks completely instead of leaving them half empty.
-      const ascending = at === last && entries[entries.length - 1] === entry;
-      const moved = entries.splice(ascending ? chunkCountMax : chunkCountMax >> 1);
-      const live = moved.reduce((count, each) => count + (each.live ? 1 : 0), 0);
-      chunk.live -= live;
-      this.#chunks.splice(at + 1, 0, { entries: moved, live });
-    }
+    const entry: KeyEntry = { key, text: fromByteKey(key), at: 0, live: false, chunk };
+    this.#entries.set(key, entry);
+    const last = entries[entries.length - 1];
+    if (last !== undefined && key < last.key) chunk.isSorted = false;
+    entries.push(entry);
+    if (at === 0 && key < (this.#firsts[0] as string)) this.#firsts[0] = key;
+    if (entries.length > chunkCountMax) this.#split(at);
     return entry;
+  }
+
+  /** The first chunk of all. */
+  #begin(key: string): Chunk {
+    const chunk: Chunk = { entries: [], isSorted: true, live: 0 };
+    this.#chunks.push(chunk);
+    this.#firsts.push(key);
+    return chunk;
+  }
+
+  /** Keys that arrive in order fill chunks completely instead of leaving them half empty. */
+  #split(at: number): void {
+    const chunk = this.#chunk(at);
+    const isAscending = chunk.isSorted && at === this.#chunks.length - 1;
+    const entries = sorted(chunk).splice(isAscending ? chunkCountMax : chunkCountMax >> 1);
+    const moved: Chunk = { entries, isSorted: true, live: 0 };
+    for (const entry of entries) {
+      entry.chunk = moved;
+      if (entry.live) moved.live += 1;
+    }
+    chunk.live -= moved.live;
+    this.#chunks.splice(at + 1, 0, moved);
+    this.#firsts.splice(at + 1, 0, (entries[0] as KeyEntry).key);
   }
 
   /** Notes whether an entry that is there is live; true: that has changed. */
   setLive(entry: KeyEntry, live: boolean): boolean {
     if (entry.live === live) return false;
     entry.live = live;
-    this.#chunk(this.#chunkOf(entry.key)).live += live ? 1 : -1;
+    entry.chunk.live += live ? 1 : -1;
     return true;
   }
 
   /** Removes an entry that is there. */
   remove(entry: KeyEntry): void {
-    const removed = this.#entries.delete(entry.key);
-    assertShared(removed, "A removed key is not in the index");
-    const at = this.#chunkOf(entry.key);
-    const chunk = this.#chunk(at);
+    const { key, chunk } = entry;
+    assertShared(this.#entries.get(key) === entry, "A removed key is not in the index");
+    this.#entries.delete(key);
     const { entries } = chunk;
-    const index = firstAfter(entries, entry.key) - 1;
-    assertShared(entries[index] === entry, "A chunk does not hold the entry of its key");
+    const index = entries.indexOf(entry);
+    assertShared(index >= 0, "A chunk does not hold the entry of its key");
     entries.splice(index, 1);
     if (entry.live) chunk.live -= 1;
-    if (entries.length === 0) this.#chunks.splice(at, 1);
+    if (entries.length > 0) return;
+    const at = this.#chunkOf(key);
+    assertShared(this.#chunks[at] === chunk, "A key is in another chunk than its own");
+    this.#chunks.splice(at, 1);
+    this.#firsts.splice(at, 1);
   }
 
   /** Live entries from the first key after `after` on, below `end` (empty: all). */
@@ -114,7 +141,7 @@ export class KeyIndex {
     let count = 0;
     for (let at = Math.max(0, this.#chunkOf(after)); at <= last; at++) {
       const { entries, live } = this.#chunk(at);
-      const isInside = (entries[0]?.key ?? "") > after && (at < last || end === "");
+      const isInside = (this.#firsts[at] as string) > after && (at < last || end === "");
       count += isInside ? live : liveWithin(entries, after, end);
     }
     assertShared(count <= this.size, "There are more live entries than entries");
@@ -128,9 +155,9 @@ export class KeyIndex {
   scan(after: string, take: (entry: KeyEntry) => boolean): void {
     let at = Math.max(0, this.#chunkOf(after));
     if (at >= this.#chunks.length) return;
-    let index = firstAfter(this.#chunk(at).entries, after);
+    let index = firstAfter(sorted(this.#chunk(at)), after);
     for (; at < this.#chunks.length; at++) {
-      const { entries } = this.#chunk(at);
+      const entries = sorted(this.#chunk(at));
       for (; index < entries.length; index++) {
         const entry = entries[index];
         assertShared(entry !== undefined, "The index changed during a scan");
@@ -146,9 +173,9 @@ export class KeyIndex {
     let high = this.#chunks.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      const first = this.#chunk(middle).entries[0];
+      const first = this.#firsts[middle];
       assertShared(first !== undefined, "A chunk of the index is empty");
-      if (first.key <= key) low = middle + 1;
+      if (first <= key) low = middle + 1;
       else high = middle;
     }
     return low - 1;
@@ -161,15 +188,18 @@ export class KeyIndex {
   }
 }
 
+/** The entries of a chunk, in order. */
+function sorted(chunk: Chunk): KeyEntry[] {
+  if (chunk.isSorted) return chunk.entries;
+  chunk.entries.sort((a, b) => (a.key < b.key ? -1 : 1));
+  chunk.isSorted = true;
+  return chunk.entries;
+}
+
 /** Live entries whose keys are after `after` and below `end` (empty: whatever follows). */
 function liveWithin(entries: readonly KeyEntry[], after: string, end: string): number {
   let count = 0;
-  for (let at = firstAfter(entries, after); at < entries.length; at++) {
-    const entry = entries[at];
-    assertShared(entry !== undefined, "A chunk of the index has a hole");
-    if (end !== "" && entry.key >= end) break;
-    if (entry.live) count++;
-  }
+  for (const { key, live } of entries) if (live && key > after && (end === "" || key < end)) count++;
   return count;
 }
 

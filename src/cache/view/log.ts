@@ -484,7 +484,7 @@ export class Log implements LogView {
   }
 
   #entryOf(key: string): KeyEntry {
-    return this.#index.find(key) ?? this.#index.insert(key);
+    return this.#index.enter(key);
   }
 
   #find(namespace: string, name: string): KeyEntry | undefined {

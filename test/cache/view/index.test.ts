@@ -16,7 +16,7 @@ t.test("KeyIndex yields keys in order, and counts them, while they come and go",
   for (let step = 0; step < 20_000; step++) {
     const key = `k${Math.floor(random() * 3000)}`;
     const entry = entries.get(key);
-    if (entry === undefined) entries.set(key, index.insert(key));
+    if (entry === undefined) entries.set(key, index.enter(key));
     else if (random() < 0.4) {
       const live = random() < 0.7;
       t.equal(index.setLive(entry, live), live !== liveKeys.has(key));
@@ -26,6 +26,11 @@ t.test("KeyIndex yields keys in order, and counts them, while they come and go",
       liveKeys.delete(key);
       index.remove(entry);
       entries.delete(key);
+    }
+    // Between scans: of chunks that are in no order.
+    if (step % 199 === 0) {
+      const within = [...liveKeys].filter((each) => each > key && each < "k27");
+      t.equal(index.countLive(key, "k27"), within.length, `live entries after ${key}, before a scan`);
     }
     if (step % 2000 !== 0) continue;
     const sorted = [...entries.keys()].sort();
@@ -51,25 +56,27 @@ t.test("KeyIndex yields keys in order, and counts them, while they come and go",
   }
   for (const entry of entries.values()) index.remove(entry);
   t.strictSame(keysAfter(index, ""), []);
-  index.insert("again");
+  index.enter("again");
   t.strictSame(keysAfter(index, ""), ["again"]);
   t.end();
 });
 
-t.test("KeyIndex.insert() copes with rising and falling keys", (t) => {
+t.test("KeyIndex.enter() copes with rising and falling keys", (t) => {
   for (const rising of [true, false]) {
     const index = new KeyIndex();
     const keys = Array.from({ length: 5000 }, (_, i) => String(i).padStart(6, "0"));
-    for (const key of rising ? keys : keys.toReversed()) index.insert(key);
+    for (const key of rising ? keys : keys.toReversed()) index.enter(key);
     t.strictSame(keysAfter(index, ""), keys);
     t.strictSame(keysAfter(index, "004000").length, 999);
+    t.equal(index.enter("004000"), index.find("004000"), "a key is entered once");
+    t.equal(index.size, keys.length);
   }
   t.end();
 });
 
 t.test("KeyIndex.scan() stops when told", (t) => {
   const index = new KeyIndex();
-  for (let i = 0; i < 2000; i++) index.insert(String(i));
+  for (let i = 0; i < 2000; i++) index.enter(String(i));
   let seen = 0;
   index.scan("", () => ++seen < 700);
   t.equal(seen, 700);
