@@ -32,7 +32,7 @@ export class Lanes<Item> {
         this.#size -= 1;
         // With nothing left as well: what comes before its next turn waits for that.
         if (this.#size > 0) this.#others.set(owner, lane);
-        else this.#others.clear();
+        else if (this.#others.size > 0) this.#others.clear();
         return item;
       }
     }

@@ -3,6 +3,8 @@
 // thresholds", Choudhury and Hahne 1998). One user alone gets two thirds, two get two fifths each, n users get
 // 2 / (2n + 1) each, and a share stays free for the next user to come. Held shares are never revoked.
 
+import { Tally } from "./tally.ts";
+
 /** The part of a shared bound an owner of a level may fill; the rest is reserved for the levels after it. */
 export const shareLevels = {
   /** Users: a quarter is kept for the levels below. */
@@ -35,7 +37,7 @@ export class Shares {
   readonly what: string;
   /** All owners together; Infinity: no bound. */
   readonly max: number;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Tally();
   #used = 0;
 
   constructor(what: string, max: number) {
@@ -55,12 +57,12 @@ export class Shares {
 
   /** Held by one owner. */
   heldBy(name: string): number {
-    return this.#held.get(name) ?? 0;
+    return this.#held.of(name);
   }
 
   /** The owners that hold most, first, at most `max`. */
   top(max: number): readonly { readonly user: string; readonly count: number }[] {
-    const held = [...this.#held].map(([user, count]) => ({ user, count }));
+    const held = Array.from(this.#held, ([user, count]) => ({ user, count }));
     return held.sort((a, b) => b.count - a.count).slice(0, max);
   }
 
@@ -85,15 +87,13 @@ export class Shares {
    */
   charge({ name }: Owner, amount = 1): () => void {
     this.#used += amount;
-    this.#held.set(name, this.heldBy(name) + amount);
+    this.#held.add(name, amount);
     let given = false;
     return () => {
       if (given) return;
       given = true;
       this.#used -= amount;
-      const left = this.heldBy(name) - amount;
-      if (left > 0) this.#held.set(name, left);
-      else this.#held.delete(name);
+      this.#held.add(name, -amount);
     };
   }
 }

@@ -1,6 +1,7 @@
 // A priority level on one front: who gets its seats, who waits for them, and who is rejected.
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
+import { Tally } from "../base/tally.ts";
 import { limits } from "../config/limits.ts";
 import type { LevelFigures, RejectReason } from "../observe/flowcontrol.ts";
 import { type FairQueue, QueueSet, type QueueShape } from "./queueset.ts";
@@ -34,7 +35,7 @@ export class Level {
   readonly #parts: LevelParts;
   readonly #queues: QueueSet<Ticket>;
   /** Seats by owner, on this front. */
-  readonly #held = new Map<string, number>();
+  readonly #held = new Tally();
   #shape: LevelShape;
   #executing = 0;
   #executingSeats = 0;
@@ -141,9 +142,7 @@ export class Level {
     this.#executing--;
     this.#executingSeats -= width;
     if (queue === undefined) return;
-    const left = (this.#held.get(flow.owner) ?? 0) - width;
-    if (left > 0) this.#held.set(flow.owner, left);
-    else this.#held.delete(flow.owner);
+    this.#held.add(flow.owner, -width);
     this.#queues.end(queue, width, ms);
     this.seats.give(width);
     if (this.#queues.waiting > 0) this.pump();
@@ -184,8 +183,8 @@ export class Level {
    * So one owner's requests, however slow, leave a third of a level, and those of two a fifth (base/shares.ts).
    */
   #hasShare(owner: string, width: number): boolean {
-    const held = this.#held.get(owner);
-    if (held === undefined || this.#shape.seats < limits.sharedLevelSeatsMin) return true;
+    const held = this.#held.of(owner);
+    if (held === 0 || this.#shape.seats < limits.sharedLevelSeatsMin) return true;
     return held + width <= 2 * this.seats.free;
   }
 
@@ -211,7 +210,7 @@ export class Level {
     this.#executing++;
     this.#executingSeats += width;
     if (queue !== undefined) {
-      this.#held.set(owner, (this.#held.get(owner) ?? 0) + width);
+      this.#held.add(owner, width);
       this.#queues.start(queue, width);
     }
     return new HeldSeats(this, flow, width, queue, now);

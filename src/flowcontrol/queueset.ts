@@ -7,6 +7,7 @@
 //
 // What a request will cost is guessed when it starts and corrected at its end, so that slow requests count as what they are.
 import { assert } from "../base/assert.ts";
+import { type Listed, Roster } from "../base/roster.ts";
 
 /** One request that waits, or runs. */
 export interface Queued {
@@ -19,7 +20,8 @@ export interface Queued {
 const guessedMs = 3;
 
 /** One queue. */
-export class FairQueue {
+export class FairQueue implements Listed {
+  listedAt = -1;
   readonly index: number;
   /** Oldest first. */
   readonly waiting = new Set<Queued>();
@@ -46,7 +48,9 @@ export interface QueueShape {
 /** All queues of a level that have something to do. */
 export class QueueSet<Request extends Queued> {
   shape: QueueShape;
-  readonly #queues = new Map<number, FairQueue>();
+  /** Those in use, and the same by their index. */
+  readonly #queues = new Roster<FairQueue>();
+  readonly #byIndex: (FairQueue | undefined)[] = [];
   #now = 0;
   #waiting = 0;
 
@@ -65,8 +69,8 @@ export class QueueSet<Request extends Queued> {
   }
 
   /** The queues in use, in no order. */
-  get queues(): IterableIterator<FairQueue> {
-    return this.#queues.values();
+  get queues(): Iterable<FairQueue> {
+    return this.#queues;
   }
 
   /** Queues with something waiting or running. */
@@ -80,7 +84,7 @@ export class QueueSet<Request extends Queued> {
     let least = Number.POSITIVE_INFINITY;
     for (let at = 0; at < hand.length; at++) {
       const index = hand[at] as number;
-      const queue = this.#queues.get(index);
+      const queue = this.#byIndex[index];
       if (queue === undefined) return this.#add(index);
       const load = queue.waitingSeats * guessedMs + queue.seats;
       if (load < least) [best, least] = [queue, load];
@@ -106,7 +110,7 @@ export class QueueSet<Request extends Queued> {
   peek(mayRun: (request: Request) => boolean): Request | undefined {
     let best: Request | undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const queue of this.#queues.values()) {
+    for (const queue of this.#queues) {
       if (queue.waiting.size === 0 || queue.next >= least) continue;
       const [oldest] = queue.waiting;
       if (!mayRun(oldest as Request)) continue;
@@ -127,7 +131,7 @@ export class QueueSet<Request extends Queued> {
 
   /** Starts a request of a queue, which does not wait there any more. */
   start(queue: FairQueue, width: number): void {
-    this.#queues.set(queue.index, queue);
+    this.#enter(queue);
     this.#join(queue);
     this.#now = Math.max(this.#now, queue.next);
     queue.next += width * guessedMs;
@@ -148,7 +152,7 @@ export class QueueSet<Request extends Queued> {
 
   /** The oldest request of each queue. */
   *oldest(): IterableIterator<Request> {
-    for (const { waiting } of this.#queues.values())
+    for (const { waiting } of this.#queues)
       for (const request of waiting) {
         yield request as Request;
         break;
@@ -160,19 +164,25 @@ export class QueueSet<Request extends Queued> {
   }
 
   #at(index: number): FairQueue {
-    return this.#queues.get(index) ?? this.#add(index);
+    return this.#byIndex[index] ?? this.#add(index);
   }
 
   #add(index: number): FairQueue {
     const queue = new FairQueue(index);
     queue.next = this.#now;
-    this.#queues.set(index, queue);
+    this.#enter(queue);
     return queue;
+  }
+
+  #enter(queue: FairQueue): void {
+    this.#byIndex[queue.index] = queue;
+    if (queue.listedAt < 0) this.#queues.add(queue);
   }
 
   /** Forgets a queue that has nothing to do and owes nothing. */
   #tidy(queue: FairQueue): void {
     if (queue.waiting.size > 0 || queue.running > 0) return;
-    if (this.#queues.get(queue.index) === queue) this.#queues.delete(queue.index);
+    if (this.#byIndex[queue.index] === queue) this.#byIndex[queue.index] = undefined;
+    this.#queues.delete(queue);
   }
 }

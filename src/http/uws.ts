@@ -3,6 +3,7 @@
 import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
+import { type Listed, Roster } from "../base/roster.ts";
 import { limits } from "../config/limits.ts";
 import type {
   AnswerStream,
@@ -67,7 +68,7 @@ class UwsFront implements Listener {
   /** Answers close their connection: the front is on its way out. */
   closing = false;
   #closed = false;
-  readonly exchanges = new Set<UwsExchange>();
+  readonly exchanges = new Roster<UwsExchange>();
   readonly streams = new Set<UwsAnswer>();
   readonly sockets = new Set<UwsSocket>();
   readonly #uws: Library;
@@ -282,7 +283,8 @@ interface Verified {
   readonly generation: Generation;
 }
 
-class UwsExchange implements Exchange {
+class UwsExchange implements Exchange, Listed {
+  listedAt = -1;
   readonly method: string;
   readonly path: string;
   readonly query: string;

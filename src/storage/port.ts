@@ -4,6 +4,7 @@
 // The queue is divided among users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
+import { type Listed, Roster } from "../base/roster.ts";
 import { type Owner, Shares, takeBoth } from "../base/shares.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
@@ -38,6 +39,12 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** A message with changes. */
+interface Posted extends Listed {
+  readonly number: number;
+  readonly changes: readonly Waiting[];
+}
+
 /** A question that was sent. */
 interface Asked {
   readonly resolve: (value: undefined | number | PackedPage) => void;
@@ -59,8 +66,8 @@ export class PortClient implements StoreClient {
   #gatheredBytes = 0;
   /** A flush is to come at the end of the turn. */
   #isScheduled = false;
-  /** Changes that were posted, by the number of their message. */
-  readonly #posted = new Map<number, readonly Waiting[]>();
+  /** Messages that were posted. */
+  readonly #posted = new Roster<Posted>();
   readonly #asked = new Map<number, Asked>();
   #queued = 0;
   #number = 0;
@@ -144,7 +151,7 @@ export class PortClient implements StoreClient {
     this.#gatheredBytes = 0;
     assertShared(request.count > 0, "A request without changes");
     assertShared(request.count === gathered.length, "A request has other changes than wait for their outcome");
-    this.#posted.set(request.number, gathered);
+    this.#posted.add({ number: request.number, changes: gathered, listedAt: -1 });
     this.#port.postMessage(request, [request.bytes]);
   }
 
@@ -178,15 +185,16 @@ export class PortClient implements StoreClient {
   }
 
   #settle(reply: OutcomesReply): void {
-    const posted = this.#posted.get(reply.number);
-    this.#posted.delete(reply.number);
+    const posted = this.#posted.find(({ number }) => number === reply.number);
     const outcomes = readReply(reply);
     assertShared(posted !== undefined, "Outcomes without a request");
-    assertShared(outcomes.length === posted.length, `${outcomes.length} outcomes of ${posted.length} changes`);
-    this.#queued -= posted.length;
+    this.#posted.delete(posted);
+    const { changes } = posted;
+    assertShared(outcomes.length === changes.length, `${outcomes.length} outcomes of ${changes.length} changes`);
+    this.#queued -= changes.length;
     this.#flush();
     outcomes.forEach((outcome, index) => {
-      const waiting = posted[index] as Waiting;
+      const waiting = changes[index] as Waiting;
       waiting.leave();
       waiting.resolve(outcome);
     });
@@ -196,12 +204,13 @@ export class PortClient implements StoreClient {
     if (this.#dead) return;
     this.#dead = true;
     const error = new StoreError("unavailable", "The store went away before it answered");
-    for (const { leave, reject } of [...this.#posted.values(), this.#gathered].flat()) {
+    const posted = [...this.#posted];
+    for (const one of posted) this.#posted.delete(one);
+    for (const { leave, reject } of [...posted.map(({ changes }) => changes), this.#gathered].flat()) {
       leave();
       reject(error);
     }
     for (const { reject } of this.#asked.values()) reject(error);
-    this.#posted.clear();
     this.#asked.clear();
     this.#gathered = [];
     this.#queued = 0;

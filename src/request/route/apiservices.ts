@@ -38,6 +38,8 @@ export function followApiServices(registry: Registry, objects: Objects): void {
   const remotes = new News<RemoteVersion>();
   const look = (): void => {
     table.refresh();
+    // Also to clear a set of nothing makes a new table.
+    if (changed.size === 0) return;
     for (const name of changed) {
       // Nothing is kept of what is decoded.
       const found = table.peek("", name);
