@@ -18,6 +18,11 @@ export class Tally {
     return this.#counts.size - this.#idle;
   }
 
+  /** Names that are remembered, those without a count among them. */
+  get known(): number {
+    return this.#counts.size;
+  }
+
   /** The count of a name; 0: it has none. */
   of(name: string): number {
     return this.#counts.get(name)?.value ?? 0;

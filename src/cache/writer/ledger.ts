@@ -70,6 +70,8 @@ export class LedgerLog {
   usedBytes = 0;
   liveBytes = 0;
   liveCount = 0;
+  /** Changes that are to be committed: it is not given up meanwhile. */
+  expected = 0;
   /** Not retired, oldest first; the last one is open. */
   readonly segments: LedgerSegment[] = [];
   readonly places = new Map<string, Place>();

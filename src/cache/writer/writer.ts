@@ -112,8 +112,6 @@ export class LogWriter {
   readonly #listed: ReadonlySet<string>;
   /** Those that began with another server's record, and that are not registered here. */
   readonly #strays = new Set<LedgerLog>();
-  /** Changes under way, by log: it is not given up meanwhile. */
-  readonly #expected = new Map<LedgerLog, number>();
   readonly #leaving = new Map<number, Leaving>();
   readonly #fronts = new Set<Front>();
   readonly #releasing = new Map<LedgerLog, Map<number, Releasing>>();
@@ -169,7 +167,7 @@ export class LogWriter {
   giveUp(prefix: string): boolean {
     const log = this.#logs.get(prefix);
     if (log === undefined) return true;
-    if (log.liveCount > 0 || this.#expected.has(log)) return false;
+    if (log.liveCount > 0 || log.expected > 0) return false;
     if (this.#working?.log === log) this.#working = undefined;
     this.#logs.delete(prefix);
     this.#strays.delete(log);
@@ -191,7 +189,7 @@ export class LogWriter {
   expect(prefix: string): boolean {
     const log = this.#logs.get(prefix);
     if (log === undefined) return false;
-    this.#expected.set(log, (this.#expected.get(log) ?? 0) + 1);
+    log.expected += 1;
     return true;
   }
 
@@ -199,10 +197,8 @@ export class LogWriter {
   settled(prefix: string): void {
     const log = this.#logs.get(prefix);
     assertShared(log !== undefined, "A log was given up while a change of it was under way");
-    const count = this.#expected.get(log) ?? 0;
-    assertShared(count > 0, "A change is settled that was not expected");
-    if (count === 1) this.#expected.delete(log);
-    else this.#expected.set(log, count - 1);
+    assertShared(log.expected > 0, "A change is settled that was not expected");
+    log.expected -= 1;
   }
 
   /** Keys of the objects in a log, in no order. */

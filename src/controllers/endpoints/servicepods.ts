@@ -168,10 +168,11 @@ export class ServicePods {
   #notePod(queue: Queue, at: Location, type: number): void {
     const view = this.#pods;
     if (type === recordTypes.delete) this.#backends.forget(view.keyOf(at));
-    const touched = new Set(this.#selectors(at));
     const previous = view.previousOf(at);
-    if (previous !== 0) for (const selecting of this.#selectors(previous)) touched.add(selecting);
-    if (touched.size === 0) return;
+    const selectors = this.#selectors(at);
+    const former = previous === 0 ? [] : this.#selectors(previous);
+    if (selectors.length + former.length === 0) return;
+    const touched = new Set([...selectors, ...former]);
     const key = view.keyOf(at);
     const now = view.get(namespaceOf(key), nameOf(key));
     const nowMs = this.#clock.monotonic();
