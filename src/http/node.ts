@@ -11,6 +11,7 @@ import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { createServer as createHttp, type IncomingMessage, ServerResponse } from "../base/http.ts";
+import { type Listed, Roster } from "../base/roster.ts";
 import { limits } from "../config/limits.ts";
 import {
   type AnswerStream,
@@ -106,7 +107,7 @@ function isNamed(name: string, pattern: string): boolean {
 /** One listener and the exchanges under way on it. */
 class NodeFront implements Listener {
   closing = false;
-  readonly exchanges = new Set<NodeExchange>();
+  readonly exchanges = new Roster<NodeExchange>();
   readonly streams = new Set<AnswerStream>();
   readonly #server: Server;
   readonly #tls: TlsFiles | undefined;
@@ -396,7 +397,8 @@ function keep(body: Uint8Array): Kept {
   return body.buffer instanceof SharedArrayBuffer ? copyOf(body) : body;
 }
 
-class NodeExchange implements Exchange, UnderWay {
+class NodeExchange implements Exchange, UnderWay, Listed {
+  listedAt = -1;
   readonly method: string;
   readonly path: string;
   readonly query: string;
