@@ -2,6 +2,7 @@
 // anew when as many have left it as it holds, and the old table, which still has what was in it, refers to the new one.
 // Once one table has lived through two collections, all that follow, and all objects that were ever in them, live until
 // the whole heap is collected: a third of what a front's collections cost.
+import { assert } from "./assert.ts";
 
 /** What a roster holds knows its place in it. */
 export interface Listed {
@@ -19,6 +20,7 @@ export class Roster<T extends Listed> implements Iterable<T> {
 
   /** Adds an object that is in no roster. */
   add(member: T): void {
+    assert(member.listedAt < 0, "An object is in two rosters");
     member.listedAt = this.#members.push(member) - 1;
   }
 
@@ -31,6 +33,11 @@ export class Roster<T extends Listed> implements Iterable<T> {
     if (last === undefined || last === member) return;
     this.#members[listedAt] = last;
     last.listedAt = listedAt;
+  }
+
+  /** Those that are in it, to be gone through while nobody comes or goes. */
+  get members(): readonly T[] {
+    return this.#members;
   }
 
   /** One that is as asked for. */

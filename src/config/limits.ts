@@ -554,10 +554,10 @@ export const limits = {
   listHeldBytes: MiB,
   /** Chunk a list is gathered into. */
   listChunkBytes: MiB / 4,
-  /** Bytes of records in protobuf a front keeps: about 12,000 pods. Lists and watches share them. */
+  /** Bytes of records in protobuf a front keeps, and 3 % more: about 12,000 pods. Lists and watches share them. */
   protoCacheBytesMax: 64 * MiB,
-  /** Of them, what goes at once to make room for others: more than any object takes. */
-  protoBlockBytes: 4 * MiB,
+  /** Of them, what goes at once to make room for others, 2 ms of small ones; larger messages are not kept. */
+  protoBlockBytes: MiB,
   /** Cells of rows of Tables a front keeps: of some 15,000 pods. */
   rowCacheBytesMax: 8 * MiB,
   /** Messages of what was written of late, for when their records are asked for, per log and version on each front. */

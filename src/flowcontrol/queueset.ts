@@ -45,12 +45,16 @@ export interface QueueShape {
   readonly lengthMax: number;
 }
 
+/** Queues with a place by their index; a level may have ten million. */
+const placesMax = 1024;
+
 /** All queues of a level that have something to do. */
 export class QueueSet<Request extends Queued> {
   shape: QueueShape;
   /** Those in use, and the same by their index. */
   readonly #queues = new Roster<FairQueue>();
   readonly #byIndex: (FairQueue | undefined)[] = [];
+  readonly #beyond = new Map<number, FairQueue>();
   #now = 0;
   #waiting = 0;
 
@@ -84,7 +88,7 @@ export class QueueSet<Request extends Queued> {
     let least = Number.POSITIVE_INFINITY;
     for (let at = 0; at < hand.length; at++) {
       const index = hand[at] as number;
-      const queue = this.#byIndex[index];
+      const queue = this.#get(index);
       if (queue === undefined) return this.#add(index);
       const load = queue.waitingSeats * guessedMs + queue.seats;
       if (load < least) [best, least] = [queue, load];
@@ -110,7 +114,7 @@ export class QueueSet<Request extends Queued> {
   peek(mayRun: (request: Request) => boolean): Request | undefined {
     let best: Request | undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const queue of this.#queues) {
+    for (const queue of this.#queues.members) {
       if (queue.waiting.size === 0 || queue.next >= least) continue;
       const [oldest] = queue.waiting;
       if (!mayRun(oldest as Request)) continue;
@@ -164,7 +168,7 @@ export class QueueSet<Request extends Queued> {
   }
 
   #at(index: number): FairQueue {
-    return this.#byIndex[index] ?? this.#add(index);
+    return this.#get(index) ?? this.#add(index);
   }
 
   #add(index: number): FairQueue {
@@ -175,14 +179,24 @@ export class QueueSet<Request extends Queued> {
   }
 
   #enter(queue: FairQueue): void {
-    this.#byIndex[queue.index] = queue;
+    this.#set(queue.index, queue);
     if (queue.listedAt < 0) this.#queues.add(queue);
   }
 
   /** Forgets a queue that has nothing to do and owes nothing. */
   #tidy(queue: FairQueue): void {
     if (queue.waiting.size > 0 || queue.running > 0) return;
-    if (this.#byIndex[queue.index] === queue) this.#byIndex[queue.index] = undefined;
+    if (this.#get(queue.index) === queue) this.#set(queue.index, undefined);
     this.#queues.delete(queue);
+  }
+
+  #get(index: number): FairQueue | undefined {
+    return index < placesMax ? this.#byIndex[index] : this.#beyond.get(index);
+  }
+
+  #set(index: number, queue: FairQueue | undefined): void {
+    if (index < placesMax) this.#byIndex[index] = queue;
+    else if (queue === undefined) this.#beyond.delete(index);
+    else this.#beyond.set(index, queue);
   }
 }

@@ -355,7 +355,7 @@ t.test("Log finds messages and entries that do not follow what was there", (t) =
   ]);
 });
 
-t.test("KeyIndex finds a key that only one of its halves has", (t) => {
+t.test("KeyIndex does not remove an entry that it holds under another key", (t) => {
   const index = new KeyIndex();
   index.enter("b");
   const other = index.enter("d") as { key: string };

@@ -30,7 +30,8 @@ export interface KeyEntry {
 
 interface Chunk {
   readonly entries: KeyEntry[];
-  isSorted: boolean;
+  /** So many of the first entries are in order. */
+  sorted: number;
   live: number;
 }
 
@@ -79,8 +80,8 @@ export class KeyIndex {
     const { entries } = chunk;
     const entry: KeyEntry = { key, text: fromByteKey(key), at: 0, live: false, chunk };
     this.#entries.set(key, entry);
-    const last = entries[entries.length - 1];
-    if (last !== undefined && key < last.key) chunk.isSorted = false;
+    const { sorted: count } = chunk;
+    if (count === entries.length && (count === 0 || (entries[count - 1] as KeyEntry).key < key)) chunk.sorted += 1;
     entries.push(entry);
     if (at === 0 && key < (this.#firsts[0] as string)) this.#firsts[0] = key;
     if (entries.length > chunkCountMax) this.#split(at);
@@ -89,7 +90,7 @@ export class KeyIndex {
 
   /** The first chunk of all. */
   #begin(key: string): Chunk {
-    const chunk: Chunk = { entries: [], isSorted: true, live: 0 };
+    const chunk: Chunk = { entries: [], sorted: 0, live: 0 };
     this.#chunks.push(chunk);
     this.#firsts.push(key);
     return chunk;
@@ -98,9 +99,10 @@ export class KeyIndex {
   /** Keys that arrive in order fill chunks completely instead of leaving them half empty. */
   #split(at: number): void {
     const chunk = this.#chunk(at);
-    const isAscending = chunk.isSorted && at === this.#chunks.length - 1;
+    const isAscending = chunk.sorted > chunkCountMax && at === this.#chunks.length - 1;
     const entries = sorted(chunk).splice(isAscending ? chunkCountMax : chunkCountMax >> 1);
-    const moved: Chunk = { entries, isSorted: true, live: 0 };
+    chunk.sorted = chunk.entries.length;
+    const moved: Chunk = { entries, sorted: entries.length, live: 0 };
     for (const entry of entries) {
       entry.chunk = moved;
       if (entry.live) moved.live += 1;
@@ -127,6 +129,7 @@ export class KeyIndex {
     const index = entries.indexOf(entry);
     assertShared(index >= 0, "A chunk does not hold the entry of its key");
     entries.splice(index, 1);
+    if (index < chunk.sorted) chunk.sorted -= 1;
     if (entry.live) chunk.live -= 1;
     if (entries.length > 0) return;
     const at = this.#chunkOf(key);
@@ -188,12 +191,24 @@ export class KeyIndex {
   }
 }
 
-/** The entries of a chunk, in order. */
+/** The entries of a chunk, in order: what came since the last time is sorted, and merged with the others from the end on. */
 function sorted(chunk: Chunk): KeyEntry[] {
-  if (chunk.isSorted) return chunk.entries;
-  chunk.entries.sort((a, b) => (a.key < b.key ? -1 : 1));
-  chunk.isSorted = true;
-  return chunk.entries;
+  const { entries } = chunk;
+  if (chunk.sorted === entries.length) return entries;
+  const came = entries.slice(chunk.sorted).sort((a, b) => (a.key < b.key ? -1 : 1));
+  let from = chunk.sorted - 1;
+  for (let to = entries.length - 1, next = came.pop(); next !== undefined; to -= 1) {
+    const before = entries[from];
+    if (before !== undefined && before.key > next.key) {
+      entries[to] = before;
+      from -= 1;
+    } else {
+      entries[to] = next;
+      next = came.pop();
+    }
+  }
+  chunk.sorted = entries.length;
+  return entries;
 }
 
 /** Live entries whose keys are after `after` and below `end` (empty: whatever follows). */

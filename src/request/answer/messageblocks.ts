@@ -1,8 +1,11 @@
-// Messages that are kept, one behind another in large blocks of memory. Of a message that is an object of its own, V8
-// marks the object, counts the memory and frees both, each for itself: of 10,000 pods a third of what the first list
-// costs. A block is shared memory, which V8 does not count, and goes as a whole: the one in which the fewest bytes are of
-// records that lists would still contain. A list that goes on through more than fits would throw out each message just
-// before it is asked for again: of its messages only a share gets room of others, so that it finds about what fits.
+// Messages that are kept, one behind another in blocks of memory. Of a message that is an object of its own, V8 marks the
+// object, counts the memory and frees both, each for itself: of 10,000 pods a third of what the first list costs. A block
+// is shared memory, which V8 does not count.
+//
+// Where there is no room, the block goes in which the fewest bytes are of records that lists would still contain; while
+// they are few, they move to its place. Else they go as well. A list that goes on through more than fits would throw out
+// each message just before it is asked for again: of its messages only a share gets room of such, so that it finds about
+// what fits.
 import { copyBytes, copyRange } from "../../base/copy.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
@@ -11,8 +14,12 @@ import type { RecordSource } from "../../cache/view/view.ts";
 const headBytes = 16;
 /** One in so many messages of a list gets the room of others. */
 const listShare = 8;
-/** Of the messages of a block, one in so many is asked whether its record is current. */
-const looksShare = 8;
+/** Of a block, one message in so many bytes is asked whether its record is current. */
+const markBytes = 16 * 1024;
+/** Blocks that are looked at for the one with the least of such. */
+const looksMax = 16;
+/** Up to this part of a block, what is current moves. */
+const movedPartMax = 0.75;
 /** Blocks that wait to be used again; more are given back. */
 const spareMax = 2;
 
@@ -21,6 +28,8 @@ export interface MessageShelf {
   readonly view: RecordSource;
   /** A message is no longer kept. */
   forget(at: Location, length: number): void;
+  /** A message is elsewhere now. */
+  move(at: Location, place: Place): void;
 }
 
 /** Where a message is: one number, of its block and its first byte in there. */
@@ -31,6 +40,8 @@ class Block {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly words: Uint32Array;
   readonly doubles: Float64Array;
+  /** Where the messages are that are asked for all. */
+  readonly marks: number[] = [];
   used = 0;
 
   constructor(bytes: number) {
@@ -38,6 +49,20 @@ class Block {
     this.bytes = new Uint8Array(memory);
     this.words = new Uint32Array(memory);
     this.doubles = new Float64Array(memory);
+  }
+
+  /** Takes the room for a message with its head; returns where it begins. */
+  take(bytes: number): number {
+    const from = this.used;
+    const last = this.marks[this.marks.length - 1];
+    if (last === undefined || from - last >= markBytes) this.marks.push(from);
+    this.used = from + bytes;
+    return from;
+  }
+
+  empty(): void {
+    this.marks.length = 0;
+    this.used = 0;
   }
 }
 
@@ -52,8 +77,10 @@ export class MessageBlocks {
   readonly #shelves: MessageShelf[] = [];
   /** The block that is written to. */
   #current = -1;
-  /** It had messages of current records before. */
-  #isTaken = false;
+  /** Messages of current records went for its room: items of lists get of it now and then only. */
+  #tookCurrent = false;
+  /** Items of lists before the next look for a block with little of current records: there was none. */
+  #passes = 0;
 
   /**
    * Keeps at most `bytesMax`, in blocks of `blockBytes` (a multiple of eight). `random` draws from [0, 1). `afterTurn`
@@ -87,13 +114,12 @@ export class MessageBlocks {
     const needed = (headBytes + length + 7) & ~7;
     const block = this.#blockFor(needed, isListed);
     if (block === undefined) return undefined;
-    const { used } = block;
-    block.words[used >> 2] = length;
-    block.words[(used >> 2) + 1] = shelf;
-    block.doubles[(used >> 3) + 1] = at;
-    copyBytes(block.bytes, used + headBytes, message);
-    block.used = used + needed;
-    return this.#current * this.#blockBytes + used;
+    const from = block.take(needed);
+    block.words[from >> 2] = length;
+    block.words[(from >> 2) + 1] = shelf;
+    block.doubles[(from >> 3) + 1] = at;
+    copyBytes(block.bytes, from + headBytes, message);
+    return this.#current * this.#blockBytes + from;
   }
 
   /** Length of the message at a place. */
@@ -121,63 +147,83 @@ export class MessageBlocks {
     return this.#blocks[Math.floor(place / this.#blockBytes)] as Block;
   }
 
-  /** The block a message goes to. An item of a list takes room of others now and then only. */
+  /** The block a message goes to. */
   #blockFor(needed: number, isListed: boolean): Block | undefined {
     if (needed > this.#blockBytes || this.#blocksMax === 0) return undefined;
     const current = this.#blocks[this.#current];
-    const hasRoom = current !== undefined && current.used + needed <= this.#blockBytes;
-    if (hasRoom && !this.#isTaken) return current;
-    const isFull = this.#blocks.length === this.#blocksMax;
-    if (isFull && isListed && this.#random() * listShare >= 1) return undefined;
-    if (hasRoom) return current;
-    if (isFull) this.#current = this.#take();
-    else this.#current = this.#blocks.push(new Block(this.#blockBytes)) - 1;
+    if (current !== undefined && current.used + needed <= this.#blockBytes) {
+      return this.#tookCurrent && isListed && !this.#mayTake() ? undefined : current;
+    }
+    if (this.#blocks.length < this.#blocksMax) {
+      this.#current = this.#blocks.push(new Block(this.#blockBytes)) - 1;
+    } else if (!this.#makeRoom(needed, isListed)) return undefined;
     return this.#blocks[this.#current];
   }
 
-  /** Empties the block with the fewest bytes of current records: any of those that have equally few. */
-  #take(): number {
+  /** Whether an item of a list may have room of current records. */
+  #mayTake(): boolean {
+    return this.#random() * listShare < 1;
+  }
+
+  /** Takes the block with the least of current records, of some; any of those that have equally little. */
+  #makeRoom(needed: number, isListed: boolean): boolean {
+    if (isListed && this.#passes > 0) {
+      this.#passes -= 1;
+      return false;
+    }
     const { length } = this.#blocks;
     const first = Math.floor(this.#random() * length);
     let least = first;
-    let leastBytes = Number.POSITIVE_INFINITY;
-    for (let n = 0; n < length; n += 1) {
+    let leastPart = Number.POSITIVE_INFINITY;
+    for (let n = 0; n < Math.min(length, looksMax); n += 1) {
       const index = (first + n) % length;
-      const bytes = this.#currentBytes(this.#blocks[index] as Block, leastBytes);
-      if (bytes < leastBytes) [least, leastBytes] = [index, bytes];
+      const part = this.#currentPart(this.#blocks[index] as Block);
+      if (part < leastPart) [least, leastPart] = [index, part];
     }
-    this.#isTaken = leastBytes > 0;
-    this.#clear(least);
-    return least;
+    const takes = leastPart > movedPartMax;
+    if (takes && isListed && !this.#mayTake()) {
+      this.#passes = listShare;
+      return false;
+    }
+    this.#tookCurrent = takes;
+    this.#current = least;
+    this.#replace(least, takes ? this.#blockBytes : needed);
+    return true;
   }
 
-  /** About how many bytes of a block are of current records; or `enough`, where it is more. */
-  #currentBytes({ words, doubles, used }: Block, enough: number): number {
+  /** About what part of a block is of current records. */
+  #currentPart({ marks, words, doubles, used }: Block): number {
     let bytes = 0;
-    let looks = 0;
-    for (let from = 0; from < used && bytes < enough; looks += 1) {
-      const length = words[from >> 2] as number;
-      if (looks % looksShare === 0) {
-        const shelf = this.#shelves[words[(from >> 2) + 1] as number] as MessageShelf;
-        if (shelf.view.isCurrent(doubles[(from >> 3) + 1] as number)) bytes += length;
-      }
-      from += (headBytes + length + 7) & ~7;
+    for (const [n, from] of marks.entries()) {
+      const shelf = this.#shelves[words[(from >> 2) + 1] as number] as MessageShelf;
+      if (shelf.view.isCurrent(doubles[(from >> 3) + 1] as number)) bytes += (marks[n + 1] ?? used) - from;
     }
-    return bytes;
+    return bytes / used;
   }
 
-  /** Forgets what a block holds. What this turn reads of it stays: the block gets other memory. */
-  #clear(index: number): void {
+  /**
+   * Gives a block other memory, into which its messages of current records move as long as `free` bytes are left. What this
+   * turn reads of the old one stays.
+   */
+  #replace(index: number, free: number): void {
     const old = this.#blocks[index] as Block;
-    this.#blocks[index] = this.#spare.pop() ?? new Block(this.#blockBytes);
+    const block = this.#spare.pop() ?? new Block(this.#blockBytes);
+    this.#blocks[index] = block;
     for (let from = 0; from < old.used; ) {
       const length = old.words[from >> 2] as number;
       const shelf = this.#shelves[old.words[(from >> 2) + 1] as number] as MessageShelf;
-      shelf.forget(old.doubles[(from >> 3) + 1] as number, length);
-      from += (headBytes + length + 7) & ~7;
+      const at = old.doubles[(from >> 3) + 1] as number;
+      const end = from + ((headBytes + length + 7) & ~7);
+      const moves = block.used + end - from + free <= this.#blockBytes && shelf.view.isCurrent(at);
+      if (moves) {
+        const to = block.take(end - from);
+        copyRange(block.bytes, to, old.bytes, from, end);
+        shelf.move(at, index * this.#blockBytes + to);
+      } else shelf.forget(at, length);
+      from = end;
     }
     this.#afterTurn(() => {
-      old.used = 0;
+      old.empty();
       if (this.#spare.length < spareMax) this.#spare.push(old);
     });
   }

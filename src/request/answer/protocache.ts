@@ -170,6 +170,11 @@ export class ProtoShelf implements MessageShelf {
     this.#written.set(revision, message);
   }
 
+  /** For the cache: a message is elsewhere now. */
+  move(at: Location, place: Place): void {
+    this.#places.set(at, place);
+  }
+
   /** For the cache: a message goes, its length is kept where a list may ask for it. */
   forget(at: Location, length: number): void {
     this.#places.delete(at);

@@ -26,7 +26,11 @@ function open(blocks: number): {
   const current = new Set<number>();
   const view = new FakeLog();
   view.isCurrent = (at) => current.has(at);
-  const shelf: MessageShelf = { view, forget: (at) => void places.delete(at) };
+  const shelf: MessageShelf = {
+    view,
+    forget: (at) => void places.delete(at),
+    move: (at, place) => void places.set(at, place),
+  };
   const number = messages.open(shelf);
   const keep = (at: number, isListed = false): Place | undefined => {
     current.add(at);
@@ -53,26 +57,33 @@ t.test("MessageBlocks has what was put in, by its place", (t) => {
   t.end();
 });
 
-t.test("MessageBlocks gives up the block with the least of current records", (t) => {
-  const { places, current, keep } = open(3);
+t.test("MessageBlocks gives up the block with the least of current records, which move", (t) => {
+  const { messages, places, current, keep } = open(3);
   for (let at = 1; at <= 12; at += 1) keep(at);
-  // One in eight messages of a block is looked at: the first.
-  current.delete(5);
+  for (const at of [5, 7]) current.delete(at);
+  current.delete(9);
   keep(13);
-  t.same([...places.keys()], [1, 2, 3, 4, 9, 10, 11, 12, 13]);
+  // A block of a few messages is asked by its first one.
+  t.same(
+    [...places.keys()].sort((a, b) => a - b),
+    [1, 2, 3, 4, 6, 8, 9, 10, 11, 12, 13],
+  );
+  for (const at of [6, 8, 13]) {
+    t.same(messages.messageAt(places.get(at) ?? -1), new Uint8Array(messageBytes).fill(at), "moved, or new");
+  }
   t.end();
 });
 
 t.test("MessageBlocks lets what a turn has read stay in it, and uses the memory again after it", (t) => {
   const { messages, places, current, keep, endTurn } = open(2);
   for (let at = 1; at <= 8; at += 1) keep(at);
-  current.delete(1);
+  for (const at of [1, 2, 3, 4]) current.delete(at);
   const read = messages.messageAt(places.get(1) ?? -1);
   for (let at = 9; at <= 12; at += 1) keep(at);
   t.notOk(places.has(1));
   t.same(read, new Uint8Array(messageBytes).fill(1));
   endTurn();
-  current.delete(5);
+  for (const at of [5, 6, 7, 8]) current.delete(at);
   keep(13);
   t.same(read, new Uint8Array(messageBytes).fill(13), "its memory was taken again");
   t.equal(messages.bytes, blockBytes + 256);
@@ -91,7 +102,7 @@ t.test("MessageBlocks takes room of current records for one in eight items of li
 
 t.test("MessageBlocks keeps nothing that is larger than a block", (t) => {
   const { messages } = open(2);
-  const number = messages.open({ view: new FakeLog(), forget: () => undefined });
+  const number = messages.open({ view: new FakeLog(), forget: () => undefined, move: () => undefined });
   t.equal(messages.keep(number, 1, new Uint8Array(blockBytes), false), undefined);
   t.ok(messages.keep(number, 2, new Uint8Array(blockBytes - 16), false) !== undefined);
   t.equal(messages.bytes, blockBytes);

@@ -103,6 +103,24 @@ t.test("ProtoCache gives the room of records that were replaced to new ones", (t
   t.end();
 });
 
+t.test("ProtoCache: lists get the room of records that were replaced, and lose none that were not", (t) => {
+  const { log, shelf } = open(100);
+  const locations = Array.from({ length: 90 }, (_, n) => put(log, n));
+  list(shelf, locations);
+  for (let n = 0; n < 81; n += 1) locations[n] = put(log, n);
+  const hits = Array.from({ length: 6 }, () => list(shelf, locations));
+  t.ok((hits[0] ?? 0) <= 9 && (hits[3] ?? 0) >= 80 && (hits[5] ?? 0) >= 85, `of 90: ${hits.join(", ")}`);
+  // Events of two thirds of them go by, again and again.
+  for (let n = 0; n < 1_000; n += 1) {
+    const at = put(log, n % 60);
+    locations[n % 60] = at;
+    shelf.message(at);
+  }
+  const after = list(shelf, locations);
+  t.ok(after >= 75, `${after} of 90 are there`);
+  t.end();
+});
+
 t.test("ProtoCache does not keep what exceeds its bound", (t) => {
   const { log, cache, shelf } = open(0.5);
   t.notOk(shelf.has(put(log, 1)));
