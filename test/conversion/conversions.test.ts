@@ -135,6 +135,24 @@ converting("other forms of objects are made of the version asked for", async (t,
 });
 
 converting(
+  "a list of metadata in protobuf is converted once, also of more than is kept",
+  async (t, server, converter) => {
+    const host = "x".repeat(1_400_000);
+    const count = Math.ceil(limits.conversionKeptBytesMax / host.length) + 2;
+    for (let n = 0; n < count; n += 1) {
+      const made = await server.call("POST", at("v1"), widget("v1", `w${n}`, host));
+      t.equal(made.code, 201, made.text.slice(0, 200));
+    }
+    const before = converter.asked.length;
+    const binary = { accept: metadataOnly.accept.replace("json", "vnd.kubernetes.protobuf") };
+    const list = await server.call("GET", at("v2"), undefined, binary);
+    t.equal(list.code, 200, list.text.slice(0, 200));
+    for (let n = 0; n < count; n += 1) t.ok(list.text.includes(`w${n}`), `w${n} is in the list`);
+    t.ok(converter.asked.length > before, "the webhook is asked");
+  },
+);
+
+converting(
   "the old review is spoken where the webhook asks for it",
   async (t, server, converter) => {
     await server.call("POST", at("v1"), widget("v1", "a", "one"));

@@ -99,7 +99,8 @@ export class ProtoList implements ListChunks {
   }
 
   #measureItem(at: Location): void {
-    const length = (this.#form === undefined ? this.#shelf.lengthOf(at) : undefined) ?? this.#encodeFirst(at);
+    const known = this.#form === undefined ? this.#shelf.lengthOf(at) : this.#kept.get(at)?.length;
+    const length = known ?? this.#encodeFirst(at);
     this.#itemsBytes += length + putListItemHead(itemHead, 0, length);
   }
 
