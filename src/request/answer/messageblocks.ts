@@ -9,11 +9,10 @@
 import { copyBytes, copyRange } from "../../base/copy.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
+import { listShare } from "./recordcache.ts";
 
 /** In front of each message: its length and the number of its shelf, four bytes each, and its record, eight. */
 const headBytes = 16;
-/** One in so many messages of a list gets the room of others. */
-const listShare = 8;
 /** Of a block, one message in so many bytes is asked whether its record is current. */
 const markBytes = 16 * 1024;
 /** Blocks that are looked at for the one with the least of such. */

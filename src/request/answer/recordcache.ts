@@ -1,32 +1,29 @@
-// What a front made of records (the cells of a row), for when it is asked for again. A record never
-// changes and its location is never given to another, so that what is made of it is made once for all who want it, as
-// long as there is room. When there is none, what is of records that no list would contain any more goes first. A list
-// that goes on through more than fits would throw out each value just before it is asked for again if the oldest or the
-// least used one went: what goes is drawn at random, and a list gets room only now and then, so that it finds about what
-// fits.
+// What a front made of records for lists (the cells of a row), for when it is asked for again. A record never changes and
+// its location is never given to another, so that what is made of it is made once for all who want it, as long as there is
+// room. When there is none, what is of records that no list would contain any more goes first. A list that goes on through
+// more than fits would throw out each value just before it is asked for again if the oldest or the least used one went:
+// what goes is drawn at random, and a list gets room only now and then, so that it finds about what fits.
+import { type Listed, Roster } from "../../base/roster.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 
 /** Entries looked at for one that is no longer current. */
 const looksMax = 8;
 /** One in so many values of a list gets the room of another one. */
-const listShare = 8;
+export const listShare = 8;
 
-interface Entry<T> {
+interface Entry<T> extends Listed {
   readonly shelf: RecordShelf<T>;
   readonly at: Location;
   readonly value: T;
   readonly bytes: number;
-  /** Where the entry stands among all. */
-  index: number;
 }
 
 /** The room that shelves share. */
 export class RecordCache<T> {
   readonly #bytesMax: number;
   readonly #random: () => number;
-  /** In no order. */
-  readonly #entries: Entry<T>[] = [];
+  readonly #entries = new Roster<Entry<T>>();
   #bytes = 0;
 
   /** Keeps at most `bytesMax`. `random` draws from [0, 1). */
@@ -41,32 +38,29 @@ export class RecordCache<T> {
   }
 
   /** For shelves: an entry of a value if there is room, or if it gets the room of another one. */
-  entry(shelf: RecordShelf<T>, at: Location, value: T, bytes: number, isListed: boolean): Entry<T> | undefined {
+  entry(shelf: RecordShelf<T>, at: Location, value: T, bytes: number): Entry<T> | undefined {
     if (bytes > this.#bytesMax) return undefined;
     for (let look = 0; look < looksMax && this.#bytes + bytes > this.#bytesMax; look += 1) {
       const entry = this.#draw();
       if (!entry.shelf.view.isCurrent(entry.at)) this.#drop(entry);
     }
-    if (this.#bytes + bytes > this.#bytesMax && isListed && this.#random() * listShare >= 1) return undefined;
+    if (this.#bytes + bytes > this.#bytesMax && this.#random() * listShare >= 1) return undefined;
     while (this.#bytes + bytes > this.#bytesMax) this.#drop(this.#draw());
-    const entry = { shelf, at, value, bytes, index: this.#entries.length };
-    this.#entries.push(entry);
+    const entry = { shelf, at, value, bytes, listedAt: -1 };
+    this.#entries.add(entry);
     this.#bytes += bytes;
     return entry;
   }
 
   /** Any entry; there is one. */
   #draw(): Entry<T> {
-    return this.#entries[Math.floor(this.#random() * this.#entries.length)] as Entry<T>;
+    return this.#entries.members[Math.floor(this.#random() * this.#entries.size)] as Entry<T>;
   }
 
   #drop(entry: Entry<T>): void {
     entry.shelf.forget(entry.at);
     this.#bytes -= entry.bytes;
-    const last = this.#entries.pop();
-    if (last === undefined || last === entry) return;
-    this.#entries[entry.index] = last;
-    last.index = entry.index;
+    this.#entries.delete(entry);
   }
 }
 
@@ -86,11 +80,10 @@ export class RecordShelf<T> {
     return this.#entries.get(at)?.value;
   }
 
-  /** Keeps a value that costs so many bytes, for an item of a list or else an event; whether there was room. */
-  keep(at: Location, value: T, bytes: number, isListed: boolean): boolean {
-    const entry = this.#cache.entry(this, at, value, bytes, isListed);
+  /** Keeps a value that costs so many bytes, if there is room. */
+  keep(at: Location, value: T, bytes: number): void {
+    const entry = this.#cache.entry(this, at, value, bytes);
     if (entry !== undefined) this.#entries.set(at, entry);
-    return entry !== undefined;
   }
 
   /** For the cache: a value goes. */

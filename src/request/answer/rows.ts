@@ -28,7 +28,7 @@ export class RowShelf extends RecordShelf<KeptRow> {
   add(at: Location, row: KeptRow): void {
     const [before, after] = [flatText(row.before), flatText(row.after)];
     // Two bytes at most for a character.
-    this.keep(at, { ...row, before, after }, overheadBytes + 2 * (before.length + after.length), true);
+    this.keep(at, { ...row, before, after }, overheadBytes + 2 * (before.length + after.length));
   }
 }
 
