@@ -40,11 +40,6 @@ export class Roster<T extends Listed> implements Iterable<T> {
     return this.#members;
   }
 
-  /** One that is as asked for. */
-  find(is: (member: T) => boolean): T | undefined {
-    return this.#members.find(is);
-  }
-
   /** Those that are in it now: it may change meanwhile. */
   [Symbol.iterator](): Iterator<T> {
     return [...this.#members][Symbol.iterator]();

@@ -185,7 +185,7 @@ export class PortClient implements StoreClient {
   }
 
   #settle(reply: OutcomesReply): void {
-    const posted = this.#posted.find(({ number }) => number === reply.number);
+    const posted = this.#posted.members.find(({ number }) => number === reply.number);
     const outcomes = readReply(reply);
     assertShared(posted !== undefined, "Outcomes without a request");
     this.#posted.delete(posted);

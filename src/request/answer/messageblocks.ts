@@ -34,34 +34,71 @@ export interface MessageShelf {
 /** Where a message is: one number, of its block and its first byte in there. */
 export type Place = number;
 
-/** Memory of one block, as the numbers of heads and as bytes. */
+/** What a message takes, with its head, in eights. */
+function sizeOf(length: number): number {
+  return (headBytes + length + 7) & ~7;
+}
+
+/** One block, and how messages lie in it. A message is named by the byte its head begins with. */
 class Block {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  readonly words: Uint32Array;
-  readonly doubles: Float64Array;
   /** Where the messages are that are asked for all. */
   readonly marks: number[] = [];
   used = 0;
+  readonly #words: Uint32Array;
+  readonly #doubles: Float64Array;
 
   constructor(bytes: number) {
     const memory = new SharedArrayBuffer(bytes);
     this.bytes = new Uint8Array(memory);
-    this.words = new Uint32Array(memory);
-    this.doubles = new Float64Array(memory);
+    this.#words = new Uint32Array(memory);
+    this.#doubles = new Float64Array(memory);
   }
 
-  /** Takes the room for a message with its head; returns where it begins. */
-  take(bytes: number): number {
-    const from = this.used;
-    const last = this.marks[this.marks.length - 1];
-    if (last === undefined || from - last >= markBytes) this.marks.push(from);
-    this.used = from + bytes;
+  lengthAt(from: number): number {
+    return this.#words[from >> 2] as number;
+  }
+
+  shelfAt(from: number): number {
+    return this.#words[(from >> 2) + 1] as number;
+  }
+
+  recordAt(from: number): Location {
+    return this.#doubles[(from >> 3) + 1] as number;
+  }
+
+  endAt(from: number): number {
+    return from + sizeOf(this.lengthAt(from));
+  }
+
+  /** Puts a message behind the others; there is room. */
+  put(shelf: number, at: Location, message: Uint8Array): number {
+    const from = this.#take(sizeOf(message.length));
+    this.#words[from >> 2] = message.length;
+    this.#words[(from >> 2) + 1] = shelf;
+    this.#doubles[(from >> 3) + 1] = at;
+    copyBytes(this.bytes, from + headBytes, message);
     return from;
+  }
+
+  /** The same with one of another block. */
+  putOf({ bytes }: Block, from: number, end: number): number {
+    const to = this.#take(end - from);
+    copyRange(this.bytes, to, bytes, from, end);
+    return to;
   }
 
   empty(): void {
     this.marks.length = 0;
     this.used = 0;
+  }
+
+  #take(bytes: number): number {
+    const from = this.used;
+    const last = this.marks[this.marks.length - 1];
+    if (last === undefined || from - last >= markBytes) this.marks.push(from);
+    this.used = from + bytes;
+    return from;
   }
 }
 
@@ -109,37 +146,28 @@ export class MessageBlocks {
 
   /** Keeps a copy of a message, of an item of a list or else of an event; undefined: there is no room for it. */
   keep(shelf: number, at: Location, message: Uint8Array, isListed: boolean): Place | undefined {
-    const { length } = message;
-    const needed = (headBytes + length + 7) & ~7;
-    const block = this.#blockFor(needed, isListed);
-    if (block === undefined) return undefined;
-    const from = block.take(needed);
-    block.words[from >> 2] = length;
-    block.words[(from >> 2) + 1] = shelf;
-    block.doubles[(from >> 3) + 1] = at;
-    copyBytes(block.bytes, from + headBytes, message);
-    return this.#current * this.#blockBytes + from;
+    const block = this.#blockFor(sizeOf(message.length), isListed);
+    return block && this.#current * this.#blockBytes + block.put(shelf, at, message);
   }
 
   /** Length of the message at a place. */
   lengthAt(place: Place): number {
-    const { words } = this.#blockOf(place);
-    return words[(place % this.#blockBytes) >> 2] as number;
+    return this.#blockOf(place).lengthAt(place % this.#blockBytes);
   }
 
   /** Copies the message at a place to byte `to` of `target`; returns the byte after it. */
   copyAt(place: Place, target: Uint8Array, to: number): number {
-    const { bytes, words } = this.#blockOf(place);
+    const block = this.#blockOf(place);
     const from = place % this.#blockBytes;
     const begin = from + headBytes;
-    return copyRange(target, to, bytes, begin, begin + (words[from >> 2] as number));
+    return copyRange(target, to, block.bytes, begin, begin + block.lengthAt(from));
   }
 
   /** The message at a place: to be read in this turn. */
   messageAt(place: Place): Uint8Array {
-    const { bytes, words } = this.#blockOf(place);
+    const block = this.#blockOf(place);
     const from = place % this.#blockBytes;
-    return new Uint8Array(bytes.buffer, from + headBytes, words[from >> 2] as number);
+    return new Uint8Array(block.bytes.buffer, from + headBytes, block.lengthAt(from));
   }
 
   #blockOf(place: Place): Block {
@@ -191,13 +219,17 @@ export class MessageBlocks {
   }
 
   /** About what part of a block is of current records. */
-  #currentPart({ marks, words, doubles, used }: Block): number {
+  #currentPart(block: Block): number {
+    const { marks, used } = block;
     let bytes = 0;
     for (const [n, from] of marks.entries()) {
-      const shelf = this.#shelves[words[(from >> 2) + 1] as number] as MessageShelf;
-      if (shelf.view.isCurrent(doubles[(from >> 3) + 1] as number)) bytes += (marks[n + 1] ?? used) - from;
+      if (this.#shelfOf(block, from).view.isCurrent(block.recordAt(from))) bytes += (marks[n + 1] ?? used) - from;
     }
     return bytes / used;
+  }
+
+  #shelfOf(block: Block, from: number): MessageShelf {
+    return this.#shelves[block.shelfAt(from)] as MessageShelf;
   }
 
   /**
@@ -209,16 +241,12 @@ export class MessageBlocks {
     const block = this.#spare.pop() ?? new Block(this.#blockBytes);
     this.#blocks[index] = block;
     for (let from = 0; from < old.used; ) {
-      const length = old.words[from >> 2] as number;
-      const shelf = this.#shelves[old.words[(from >> 2) + 1] as number] as MessageShelf;
-      const at = old.doubles[(from >> 3) + 1] as number;
-      const end = from + ((headBytes + length + 7) & ~7);
-      const moves = block.used + end - from + free <= this.#blockBytes && shelf.view.isCurrent(at);
-      if (moves) {
-        const to = block.take(end - from);
-        copyRange(block.bytes, to, old.bytes, from, end);
-        shelf.move(at, index * this.#blockBytes + to);
-      } else shelf.forget(at, length);
+      const shelf = this.#shelfOf(old, from);
+      const at = old.recordAt(from);
+      const end = old.endAt(from);
+      const hasRoom = block.used + end - from + free <= this.#blockBytes;
+      if (hasRoom && shelf.view.isCurrent(at)) shelf.move(at, index * this.#blockBytes + block.putOf(old, from, end));
+      else shelf.forget(at, old.lengthAt(from));
       from = end;
     }
     this.#afterTurn(() => {

@@ -7,10 +7,11 @@ import type { Status } from "../../api/status.ts";
 import { statusJson } from "../../api/statusjson.ts";
 import { textAt, type Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
+import { copyOf } from "../../base/copy.ts";
 import { readCanonical } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
 import { encodeEnvelope, encodeMessage, encodeProto } from "../../codec/proto/protobuf.ts";
-import { transcode, transcoded } from "../../codec/proto/transcode.ts";
+import { transcoded } from "../../codec/proto/transcode.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
 
@@ -35,7 +36,7 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
 
 /** The message of the object of `message` that JSON of ours holds, without an envelope. */
 export function messageBytes(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
-  return transcode(message, json) ?? encodeMessage(message, objectOf(message, json));
+  return copyOf(lentMessage(message, json));
 }
 
 /** As messageBytes(), perhaps in memory that the next call writes to: to be copied before. */
