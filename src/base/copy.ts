@@ -28,6 +28,23 @@ export function copyRange(target: Uint8Array, at: number, source: Uint8Array, fr
   return at + copy.call(source, target, at, from, end);
 }
 
+/** Some of the bytes of a memory, where a view of them would cost more than what is done with them. */
+export interface Stretch {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** All bytes of a view. */
+export function wholeOf(bytes: Uint8Array): Stretch {
+  return { bytes, from: 0, end: bytes.length };
+}
+
+/** A view of a stretch. */
+export function viewOf({ bytes, from, end }: Stretch): Uint8Array {
+  return bytes.subarray(from, end);
+}
+
 /** A copy in memory of its own, not shared. */
 export function copyOf(source: Uint8Array): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(source.length);

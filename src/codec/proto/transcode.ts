@@ -16,7 +16,7 @@ import { readFileSync } from "node:fs";
 import { canonicalText } from "../../api/quantity.ts";
 import type { Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
-import { copyBytes, copyOf } from "../../base/copy.ts";
+import { copyBytes, copyOf, type Stretch, viewOf } from "../../base/copy.ts";
 import { planOf, type Slot, shapes } from "../engine/plan.ts";
 import { ProtoWriter, writeZero } from "./protoencode.ts";
 import { type WireField, wirePlanOf } from "./wireplan.ts";
@@ -31,6 +31,13 @@ declare namespace WebAssembly {
     constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>);
     readonly exports: unknown;
   }
+}
+
+/** Records of which objects are copied to where they are read (cache/view/view.ts). */
+interface ObjectSource {
+  object(at: number): Uint8Array;
+  objectBytes(at: number): number;
+  copyObject(at: number, from: number, target: Uint8Array, to: number): number;
 }
 
 /** What wasm/transcode.ts exports. */
@@ -69,6 +76,7 @@ class Transcoder {
   readonly #ways = new WeakMap<Message, number>();
   readonly #cells = new WeakMap<Message, number>();
   readonly #messages = new Map<number, Message>();
+  readonly #made: { readonly bytes: Uint8Array; from: number; readonly end: number };
 
   constructor(code: Uint8Array) {
     const host = { isCanonical: (start: number, end: number) => this.#isCanonical(start, end) };
@@ -81,10 +89,11 @@ class Transcoder {
     const { buffer } = this.#program.memory;
     this.#view = new DataView(buffer);
     this.#bytes = Buffer.from(buffer);
+    this.#made = { bytes: this.#bytes, from: this.#end, end: this.#end };
   }
 
   /** What was made, in the program's memory: until the next call. As transcode(), or transcodeHead(). */
-  run(message: Message, json: Uint8Array, isHead: boolean): Uint8Array<ArrayBuffer> | undefined {
+  run(message: Message, json: Uint8Array, isHead: boolean): Stretch | undefined {
     const { length } = json;
     if (length > this.#inputMax) return undefined;
     const way = this.#wayOf(message);
@@ -93,12 +102,30 @@ class Transcoder {
       const made = this.#program.transcode(way, length, isHead ? 1 : 0);
       if (made >= 0) {
         if (this.#program.beyondAscii() !== 0 && !isUtf8(json)) return undefined;
-        return new Uint8Array(this.#view.buffer as ArrayBuffer, this.#end - made, made);
+        return this.#lent(made);
       }
       if (made === -1) return undefined;
       this.#fill(-made);
     }
     return undefined;
+  }
+
+  /** The same of the object of a record, of which no view is made but for what is rare. */
+  runRecord(message: Message, source: ObjectSource, at: number): Stretch | undefined {
+    const length = source.objectBytes(at);
+    const way = this.#wayOf(message);
+    if (way === foreign || length > this.#inputMax) return undefined;
+    source.copyObject(at, 0, this.#bytes, this.#input);
+    const made = this.#program.transcode(way, length, 0);
+    if (made < 0) return made === -1 ? undefined : this.run(message, source.object(at), false);
+    if (this.#program.beyondAscii() !== 0 && !isUtf8(source.object(at))) return undefined;
+    return this.#lent(made);
+  }
+
+  /** The last `length` bytes of what the program writes to. */
+  #lent(length: number): Stretch {
+    this.#made.from = this.#end - length;
+    return this.#made;
   }
 
   #isCanonical(start: number, end: number): number {
@@ -239,8 +266,13 @@ export function transcode(message: Message, json: Uint8Array): Uint8Array<ArrayB
 }
 
 /** As transcode(), in memory that the next call writes to: to be copied before. */
-export function transcoded(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+export function transcoded(message: Message, json: Uint8Array): Stretch | undefined {
   return opened()?.run(message, json, false);
+}
+
+/** The same of the object of a record. Lists pass here, so that no view is made of the object or the message. */
+export function transcodedRecord(message: Message, source: ObjectSource, at: number): Stretch | undefined {
+  return opened()?.runRecord(message, source, at);
 }
 
 /** As transcode(), of an object whose other fields, all behind those of `message`, are left out. */
@@ -248,6 +280,6 @@ export function transcodeHead(message: Message, json: Uint8Array): Uint8Array<Ar
   return owned(opened()?.run(message, json, true));
 }
 
-function owned(made: Uint8Array<ArrayBuffer> | undefined): Uint8Array<ArrayBuffer> | undefined {
-  return made && copyOf(made);
+function owned(made: Stretch | undefined): Uint8Array<ArrayBuffer> | undefined {
+  return made && copyOf(viewOf(made));
 }

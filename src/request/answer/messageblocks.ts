@@ -6,7 +6,7 @@
 // they are few, they move to its place. Else they go as well. A list that goes on through more than fits would throw out
 // each message just before it is asked for again: of its messages only a share gets room of such, so that it finds about
 // what fits.
-import { copyBytes, copyRange } from "../../base/copy.ts";
+import { copyRange, type Stretch } from "../../base/copy.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 import { listShare } from "./recordcache.ts";
@@ -72,12 +72,13 @@ class Block {
   }
 
   /** Puts a message behind the others; there is room. */
-  put(shelf: number, at: Location, message: Uint8Array): number {
-    const from = this.#take(sizeOf(message.length));
-    this.#words[from >> 2] = message.length;
+  put(shelf: number, at: Location, message: Stretch): number {
+    const length = message.end - message.from;
+    const from = this.#take(sizeOf(length));
+    this.#words[from >> 2] = length;
     this.#words[(from >> 2) + 1] = shelf;
     this.#doubles[(from >> 3) + 1] = at;
-    copyBytes(this.bytes, from + headBytes, message);
+    copyRange(this.bytes, from + headBytes, message.bytes, message.from, message.end);
     return from;
   }
 
@@ -145,8 +146,8 @@ export class MessageBlocks {
   }
 
   /** Keeps a copy of a message, of an item of a list or else of an event; undefined: there is no room for it. */
-  keep(shelf: number, at: Location, message: Uint8Array, isListed: boolean): Place | undefined {
-    const block = this.#blockFor(sizeOf(message.length), isListed);
+  keep(shelf: number, at: Location, message: Stretch, isListed: boolean): Place | undefined {
+    const block = this.#blockFor(sizeOf(message.end - message.from), isListed);
     return block && this.#current * this.#blockBytes + block.put(shelf, at, message);
   }
 

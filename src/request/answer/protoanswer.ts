@@ -7,11 +7,11 @@ import type { Status } from "../../api/status.ts";
 import { statusJson } from "../../api/statusjson.ts";
 import { textAt, type Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
-import { copyOf } from "../../base/copy.ts";
+import { viewOf } from "../../base/copy.ts";
 import { readCanonical } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
 import { encodeEnvelope, encodeMessage, encodeProto } from "../../codec/proto/protobuf.ts";
-import { transcoded } from "../../codec/proto/transcode.ts";
+import { transcode, transcoded } from "../../codec/proto/transcode.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
 
@@ -24,7 +24,7 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
   const [, kind = "", apiVersion = ""] = typeHead.exec(textOf(json.subarray(0, typeHeadBytesMax))) ?? [];
   const isStatusFirst = kind === "Status" && apiVersion === "v1";
   const made = kind === "" || isStatusFirst ? undefined : transcoded(message, json);
-  if (made !== undefined) return encodeEnvelope(apiVersion, kind, made);
+  if (made !== undefined) return encodeEnvelope(apiVersion, kind, viewOf(made));
   const text = textOf(json);
   const object = isStatusFirst ? undefined : readCanonical<ApiObject>(message, text);
   if (object?.kind !== undefined) return encodeProto(message, object);
@@ -36,12 +36,7 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
 
 /** The message of the object of `message` that JSON of ours holds, without an envelope. */
 export function messageBytes(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
-  return copyOf(lentMessage(message, json));
-}
-
-/** As messageBytes(), perhaps in memory that the next call writes to: to be copied before. */
-export function lentMessage(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
-  return transcoded(message, json) ?? encodeMessage(message, objectOf(message, json));
+  return transcode(message, json) ?? encodeMessage(message, objectOf(message, json));
 }
 
 /** A Status as protobuf. */

@@ -3,18 +3,23 @@
 // stands in front of it, encodes each of its items once.
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { copyOf } from "../../base/copy.ts";
+import { copyOf, type Stretch, viewOf, wholeOf } from "../../base/copy.ts";
 import { Recent } from "../../base/recent.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
+import { encodeMessage } from "../../codec/proto/protobuf.ts";
+import { transcodedRecord } from "../../codec/proto/transcode.ts";
 import { limits } from "../../config/limits.ts";
 import { MessageBlocks, type MessageShelf, type Place } from "./messageblocks.ts";
-import { lentMessage } from "./protoanswer.ts";
+import { messageBytes, objectOf } from "./protoanswer.ts";
 import { Shelves } from "./recordcache.ts";
-import { representRecord } from "./toversion.ts";
+import { isAsStored, representRecord } from "./toversion.ts";
 
 /** Lengths looked at for one whose record is no longer current. */
 const lengthLooksMax = 2;
+
+/** Where the message of a record is kept, or the message. */
+export type Found = Place | Uint8Array;
 
 /** A length that is known. */
 interface Noted {
@@ -94,8 +99,8 @@ export class ProtoShelf implements MessageShelf {
   readonly #places = new Map<Location, Place>();
   readonly #resource: Resource;
   readonly #identity: Identity;
-  /** By revision: messages of what was written of late. */
-  readonly #written = new Recent<number, Uint8Array>(limits.protoWrittenMax);
+  /** By revision: messages of what was written of late. Undefined: nothing was. */
+  #written: Recent<number, Uint8Array> | undefined;
 
   constructor(cache: ProtoCache, messages: MessageBlocks, view: RecordSource, resource: Resource, identity: Identity) {
     this.#cache = cache;
@@ -108,28 +113,31 @@ export class ProtoShelf implements MessageShelf {
 
   /** The message of a record that is an event, without an envelope: many watchers want it. */
   message(at: Location): Uint8Array {
-    return this.#kept(at) ?? this.#encoded(at, false);
+    const place = this.#places.get(at);
+    if (place !== undefined) return this.#messages.messageAt(place);
+    const found = this.#keep(at, false);
+    return this.#writtenOf(at) ?? this.#viewOf(found);
   }
 
-  /** The same for an item of a list. One that is not kept after it is the caller's own. */
+  /** The same for what is read once. One that is not kept after it is the caller's own. */
   listed(at: Location): Uint8Array {
-    return this.#kept(at) ?? this.#encoded(at, true);
+    return this.#viewOf(this.#places.get(at) ?? this.keep(at));
+  }
+
+  /** Where the message of a record is kept: good until the next one is. */
+  placeOf(at: Location): Place | undefined {
+    return this.#places.get(at);
+  }
+
+  /** Encodes the message of an item of a list, which has no place yet, and keeps it, if there is room. */
+  keep(at: Location): Found {
+    return this.#keep(at, true);
   }
 
   /** Length of a message that was encoded before; undefined when that was forgotten. */
   lengthOf(at: Location): number | undefined {
     const place = this.#places.get(at);
     return place === undefined ? this.lengths.get(at) : this.#messages.lengthAt(place);
-  }
-
-  /** Whether the message of a record is kept. */
-  has(at: Location): boolean {
-    return this.#places.has(at);
-  }
-
-  /** Where the message of a record is kept: good until the next one is. */
-  placeOf(at: Location): Place | undefined {
-    return this.#places.get(at);
   }
 
   /** Length of the message at a place. */
@@ -142,31 +150,39 @@ export class ProtoShelf implements MessageShelf {
     return this.#messages.copyAt(place, target, to);
   }
 
-  #kept(at: Location): Uint8Array | undefined {
-    const place = this.#places.get(at);
-    return place === undefined ? undefined : this.#messages.messageAt(place);
+  #viewOf(found: Found): Uint8Array {
+    return typeof found === "number" ? this.#messages.messageAt(found) : found;
   }
 
-  #encoded(at: Location, isListed: boolean): Uint8Array {
-    const written = this.#written.get(this.view.revisionOf(at));
-    const message = written ?? this.#made(at);
+  #keep(at: Location, isListed: boolean): Found {
+    const written = this.#writtenOf(at);
+    const message = written === undefined ? this.#encoded(at) : wholeOf(written);
     const place = this.#messages.keep(this.#number, at, message, isListed);
     if (place === undefined) {
-      this.#cache.note(this, at, message.length);
-      return written ?? copyOf(message);
+      this.#cache.note(this, at, message.end - message.from);
+      return written ?? copyOf(viewOf(message));
     }
     this.#places.set(at, place);
-    return written ?? this.#messages.messageAt(place);
+    return place;
   }
 
-  #made(at: Location): Uint8Array {
-    const { message } = this.#resource;
-    const json = representRecord(this.view, at, this.#resource, this.#identity);
-    return lentMessage(message, json);
+  /** The message of a record, perhaps in memory that the next one is written to. */
+  #encoded(at: Location): Stretch {
+    const { view } = this;
+    const resource = this.#resource;
+    const { message } = resource;
+    if (!isAsStored(resource))
+      return wholeOf(messageBytes(message, representRecord(view, at, resource, this.#identity)));
+    return transcodedRecord(message, view, at) ?? wholeOf(encodeMessage(message, objectOf(message, view.object(at))));
+  }
+
+  #writtenOf(at: Location): Uint8Array | undefined {
+    return this.#written?.get(this.view.revisionOf(at));
   }
 
   /** For the cache: a message of what was written, until newer ones take its place. */
   expect(revision: number, message: Uint8Array): void {
+    this.#written ??= new Recent(limits.protoWrittenMax);
     this.#written.set(revision, message);
   }
 

@@ -48,6 +48,11 @@ function isAtVersion(resource: Resource, bytes: Uint8Array): boolean {
 
 const heads = new WeakMap<Resource, Buffer>();
 
+/** Whether what is stored of a record is what representRecord() gives, byte for byte. */
+export function isAsStored(resource: Resource): boolean {
+  return isStoredVersion(resource) && resource.redefined !== true && remoteOf(resource) === undefined;
+}
+
 /** The record's object at the version of `resource`. Throws ConversionNeeded where a webhook was not asked yet. */
 export function representRecord(view: RecordSource, at: Location, resource: Resource, identity: Identity): Uint8Array {
   return represent(resource, identity, storedBytes(view, at, resource, identity));

@@ -9,21 +9,18 @@ import type { Hold } from "../../cache/view/view.ts";
 import { envelopeFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
-import type { Place } from "../answer/messageblocks.ts";
 import { partialListMessage } from "../answer/partial.ts";
 import { listMessageOf } from "../answer/protoanswer.ts";
-import { noProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
+import { type Found, noProtoCache, type ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { sharedScratch } from "../answer/stream.ts";
 import { formBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { ListChunks } from "./chunks.ts";
 import { convertedItems } from "./conversion.ts";
 
-/** Items that need no encoding between two looks at the clock. */
+/** Between two looks at the clock: items, and bytes of those that are encoded. */
 const itemsPerLook = 16;
-
-/** Where the message of an item is kept, or the message. */
-type Found = Place | Uint8Array;
+const bytesPerLook = 64 * 1024;
 
 /** The chunks of a list in protobuf. */
 export class ProtoList implements ListChunks {
@@ -39,8 +36,8 @@ export class ProtoList implements ListChunks {
   #keptBytes = 0;
   /** What follows the list's head, without its foot. */
   #itemsBytes = 0;
-  /** An item was encoded since the last look at the clock. */
-  #encoded = false;
+  /** Bytes of objects that were encoded since the last look at the clock. */
+  #encodedBytes = 0;
   /** Items measured, later items written. */
   #index = 0;
   /** Known with the first chunk. */
@@ -48,12 +45,12 @@ export class ProtoList implements ListChunks {
   /** What chunks are gathered in; there since the first one. */
   #scratch: Uint8Array | undefined;
 
-  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined, hold: Hold) {
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined, hold: Hold, given?: ProtoCache) {
     this.#input = input;
     this.#list = list;
     this.#hold = hold;
     this.#form = form;
-    const cache = list.isPast ? noProtoCache() : protoCache;
+    const cache = given ?? (list.isPast ? noProtoCache() : protoCache);
     this.#shelf = cache.shelf(list.view, input.resource, input.identity);
   }
 
@@ -93,8 +90,8 @@ export class ProtoList implements ListChunks {
 
   /** Whether a turn is over. Looking at the clock costs as much as an item that is there: once in a while is enough. */
   #isLate(until: number): boolean {
-    if (!this.#encoded && this.#index % itemsPerLook !== 0) return false;
-    this.#encoded = false;
+    if (this.#encodedBytes < bytesPerLook && this.#index % itemsPerLook !== 0) return false;
+    this.#encodedBytes = 0;
     return performance.now() > until;
   }
 
@@ -106,11 +103,11 @@ export class ProtoList implements ListChunks {
 
   /** Encodes an item whose length is not known. */
   #encodeFirst(at: Location): number {
-    const message = this.#encode(at);
-    const { length } = message;
-    const isKept = this.#form === undefined && this.#shelf.has(at);
-    if (!isKept && this.#keptBytes + length <= limits.protoListKeptBytesMax) {
-      this.#kept.set(at, message);
+    const found = this.#encode(at);
+    if (typeof found === "number") return this.#shelf.lengthAt(found);
+    const { length } = found;
+    if (this.#keptBytes + length <= limits.protoListKeptBytesMax) {
+      this.#kept.set(at, found);
       this.#keptBytes += length;
     }
     return length;
@@ -177,13 +174,12 @@ export class ProtoList implements ListChunks {
 
   #find(at: Location): Found {
     const kept = this.#kept.size > 0 ? this.#kept.get(at) : undefined;
-    if (kept !== undefined) return kept;
-    return (this.#form === undefined ? this.#shelf.placeOf(at) : undefined) ?? this.#encode(at);
+    return kept ?? (this.#form === undefined ? this.#shelf.placeOf(at) : undefined) ?? this.#encode(at);
   }
 
-  #encode(at: Location): Uint8Array {
-    this.#encoded = true;
-    if (this.#form === undefined) return this.#shelf.listed(at);
+  #encode(at: Location): Found {
+    this.#encodedBytes += this.#list.view.objectBytes(at);
+    if (this.#form === undefined) return this.#shelf.keep(at);
     const { resource, identity } = this.#input;
     return partialOf(this.#form, formBytes(this.#list.view, at, resource, identity));
   }

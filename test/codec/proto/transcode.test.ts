@@ -3,11 +3,14 @@ import t from "tap";
 import { podText } from "../../../perf/corpus/pod.ts";
 import { messageOf, messages } from "../../../src/api/messages.ts";
 import type { Message } from "../../../src/api/schema.ts";
+import { copyOf, copyRange, viewOf } from "../../../src/base/copy.ts";
 import { decode, encode, Fault, parseText } from "../../../src/codec/engine/json.ts";
 import { encodeMessage } from "../../../src/codec/proto/protobuf.ts";
-import { transcode, transcodeHead } from "../../../src/codec/proto/transcode.ts";
+import { transcode, transcodedRecord, transcodeHead } from "../../../src/codec/proto/transcode.ts";
 import { ObjectSource } from "../../support/objects.ts";
 import { draws, fuzzRun, random } from "../../support/random.ts";
+
+const nothing = new Uint8Array(0);
 
 function objectOf(message: Message, text: string): object {
   const value = parseText(text);
@@ -24,9 +27,20 @@ function shared(text: string): Uint8Array {
   return memory.subarray(32, 32 + bytes.length);
 }
 
+/** The same as a message, by way of a record that holds it. */
+function ofRecord(message: Message, json: Uint8Array): Uint8Array | undefined {
+  const copyObject = (_at: number, from: number, target: Uint8Array, to: number): number =>
+    copyRange(target, to, json, from, json.length);
+  const made = transcodedRecord(message, { object: () => json, objectBytes: () => json.length, copyObject }, 1);
+  return made && copyOf(viewOf(made));
+}
+
 /** Whether a document was taken; throws where it became something else than it should. */
 function isTaken(message: Message, text: string): boolean {
-  const made = transcode(message, shared(text));
+  const bytes = shared(text);
+  const record = ofRecord(message, bytes);
+  const made = transcode(message, bytes);
+  if (Buffer.compare(record ?? nothing, made ?? nothing) !== 0) throw new Error(`${message.name} as a record: ${text}`);
   if (made === undefined) return false;
   if (!Buffer.from(encodeMessage(message, objectOf(message, text))).equals(made))
     throw new Error(`${message.name}: ${text}`);
@@ -154,7 +168,9 @@ t.test("transcode() leaves alone what is not as our encoder writes it", (t) => {
     '{"metadata":{"managedFields":[{"fieldsV1":"text"}]}}',
   ])
     t.equal(transcode(message, shared(text)), undefined, text);
-  t.equal(transcode(message, Buffer.from('{"metadata":{"name":"\xff"}}', "latin1")), undefined, "no UTF-8");
+  const latin = Buffer.from('{"metadata":{"name":"\xff"}}', "latin1");
+  t.equal(transcode(message, latin), undefined, "no UTF-8");
+  t.equal(ofRecord(message, latin), undefined, "no UTF-8 in a record");
   t.equal(transcode(messageOf("core/v1.Pod"), shared('{"metadata":{},"spec":{},"status":{}}x')), undefined);
   t.equal(
     transcode(messageOf("core/v1.Pod"), shared(`{"metadata":{},"spec":{"containers":[${"{},".repeat(100_000)}{}]}}`)),

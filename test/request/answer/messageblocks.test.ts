@@ -1,5 +1,6 @@
 // What is kept in blocks: what a turn reads stays in it, what goes is the block with the least that lists would contain.
 import t from "tap";
+import { wholeOf } from "../../../src/base/copy.ts";
 import { MessageBlocks, type MessageShelf, type Place } from "../../../src/request/answer/messageblocks.ts";
 import { FakeLog } from "../../support/fakelog.ts";
 
@@ -34,7 +35,7 @@ function open(blocks: number): {
   const number = messages.open(shelf);
   const keep = (at: number, isListed = false): Place | undefined => {
     current.add(at);
-    const place = messages.keep(number, at, new Uint8Array(messageBytes).fill(at), isListed);
+    const place = messages.keep(number, at, wholeOf(new Uint8Array(messageBytes).fill(at)), isListed);
     if (place !== undefined) places.set(at, place);
     return place;
   };
@@ -103,8 +104,8 @@ t.test("MessageBlocks takes room of current records for one in eight items of li
 t.test("MessageBlocks keeps nothing that is larger than a block", (t) => {
   const { messages } = open(2);
   const number = messages.open({ view: new FakeLog(), forget: () => undefined, move: () => undefined });
-  t.equal(messages.keep(number, 1, new Uint8Array(blockBytes), false), undefined);
-  t.ok(messages.keep(number, 2, new Uint8Array(blockBytes - 16), false) !== undefined);
+  t.equal(messages.keep(number, 1, wholeOf(new Uint8Array(blockBytes)), false), undefined);
+  t.ok(messages.keep(number, 2, wholeOf(new Uint8Array(blockBytes - 16)), false) !== undefined);
   t.equal(messages.bytes, blockBytes);
   t.end();
 });
