@@ -3,6 +3,7 @@ import { closeAdmission } from "../admission/table.ts";
 import { Extensions } from "../aggregation/extensions.ts";
 import { identities } from "../api/identity.ts";
 import { Registry as ResourceRegistry } from "../api/registry.ts";
+import type { Resource } from "../api/scheme.ts";
 import { Auditor, auditFamilies } from "../audit/auditor.ts";
 import { droppedFamily } from "../audit/destination.ts";
 import { Outlet, type Pressure } from "../audit/outlet.ts";
@@ -38,7 +39,9 @@ import { createBounds, Inflight } from "../request/call/holdings.ts";
 import { rangeFigures } from "../request/commit/serviceallocations.ts";
 import type { Handler } from "../request/exchange/transport.ts";
 import { createHandler } from "../request/handle.ts";
+import { warmUp } from "../request/list/warmup.ts";
 import { newestOf } from "../request/read/freshness.ts";
+import type { ReadInput } from "../request/read/read.ts";
 import { followApiServices } from "../request/route/apiservices.ts";
 import { followDefinitions } from "../request/route/definitions.ts";
 import { prefixLabels, registerWatchMetrics } from "../request/watch/watchmetrics.ts";
@@ -136,6 +139,7 @@ class OpenServer implements FrontServer {
   readonly #scheme: ResourceRegistry;
   readonly #outlet: Outlet | undefined;
   readonly #steps: Started;
+  readonly #stopWarmUp: () => void;
   #probing: Promise<string | undefined> | undefined;
   #scrape = 0;
   #shuttingDown = false;
@@ -186,6 +190,7 @@ class OpenServer implements FrontServer {
     this.#server = server;
     this.#authn = server.authn;
     this.handle = createHandler(server);
+    this.#stopWarmUp = data.controls ? () => undefined : this.#warmUp(failed);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     forgetKinds(this.#registry, this.#scheme);
     if (data.controls) {
@@ -277,6 +282,15 @@ class OpenServer implements FrontServer {
       version: versionDocument(),
     };
     return { ...parts, writers: createWriteServices(parts) };
+  }
+
+  #warmUp(failed: (error: unknown) => void): () => void {
+    const { resources, identity } = this.#scheme;
+    const input = (resource: Resource): ReadInput | undefined => {
+      const view = this.#views.find(resource.prefix ?? "");
+      return view && { resource, identity, view, namespace: "", aborted: () => false };
+    };
+    return warmUp({ resources, input }, failed);
   }
 
   /** Counts addresses of services; what ranges hold, the controllers' thread shows. */
@@ -409,6 +423,7 @@ class OpenServer implements FrontServer {
   }
 
   close(): void {
+    this.#stopWarmUp();
     this.#flow?.close();
     void this.#controllers?.stop();
     this.#outlet?.close();

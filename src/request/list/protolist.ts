@@ -11,7 +11,7 @@ import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
 import { partialListMessage } from "../answer/partial.ts";
 import { listMessageOf } from "../answer/protoanswer.ts";
-import { type Found, noProtoCache, type ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
+import { type Found, noProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { sharedScratch } from "../answer/stream.ts";
 import { formBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
@@ -45,12 +45,12 @@ export class ProtoList implements ListChunks {
   /** What chunks are gathered in; there since the first one. */
   #scratch: Uint8Array | undefined;
 
-  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined, hold: Hold, given?: ProtoCache) {
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined, hold: Hold) {
     this.#input = input;
     this.#list = list;
     this.#hold = hold;
     this.#form = form;
-    const cache = given ?? (list.isPast ? noProtoCache() : protoCache);
+    const cache = list.isPast ? noProtoCache() : protoCache;
     this.#shelf = cache.shelf(list.view, input.resource, input.identity);
   }
 
