@@ -1,6 +1,8 @@
-// The program as it is run: compiled code is kept before the rest is loaded.
+// The program as it is run: V8 is tuned, and compiled code is kept, before the rest is loaded.
 import { fileURLToPath } from "node:url";
 import { useCompileCache } from "./boot/compilecache.ts";
+import { tuneCompiler } from "./boot/compiler.ts";
 
+tuneCompiler();
 useCompileCache(fileURLToPath(new URL("../.compiled", import.meta.url)));
 await import("./main.ts");

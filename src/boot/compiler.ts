@@ -1,0 +1,19 @@
+// When V8 optimizes, and how much at once. In a server's first seconds a good part of the time goes into code that is not
+// optimized yet, and as much into V8's optimizing compiler. With less of what is called put into what calls it, the compiler
+// has less to do, so that it can begin sooner; code that is warm is as fast.
+import { setFlagsFromString } from "node:v8";
+
+/** The V8 that this was measured with, that of Node 22: others have other compilers. */
+const measured = "12.4.";
+
+const flags = [
+  "--max-inlined-bytecode-size=200",
+  "--max-inlined-bytecode-size-cumulative=400",
+  "--invocation-count-for-turbofan=1000",
+];
+
+/** Sets this for all threads. Before the rest is loaded: V8 uses code that is kept between starts with the same flags only. */
+export function tuneCompiler(): void {
+  if (!process.versions.v8.startsWith(measured)) return;
+  for (const flag of flags) setFlagsFromString(flag);
+}
