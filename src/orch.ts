@@ -1,7 +1,7 @@
 // The program as it is run: V8 is tuned, and compiled code is kept, before the rest is loaded.
 import { fileURLToPath } from "node:url";
-import { useCompileCache } from "./boot/compilecache.ts";
-import { tuneCompiler } from "./boot/compiler.ts";
+import { useCompileCache } from "./boot/v8/compilecache.ts";
+import { tuneCompiler } from "./boot/v8/compiler.ts";
 
 tuneCompiler();
 useCompileCache(fileURLToPath(new URL("../.compiled", import.meta.url)));

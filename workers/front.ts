@@ -1,6 +1,6 @@
 // Entry point of a front thread.
 import { parentPort, workerData } from "node:worker_threads";
-import { keepCompiled } from "../src/boot/compilecache.ts";
+import { keepCompiled } from "../src/boot/v8/compilecache.ts";
 import { startFront } from "../src/boot/front.ts";
 import type { FrontData } from "../src/boot/messages.ts";
 

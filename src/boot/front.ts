@@ -10,10 +10,10 @@ import type { Exchange, Headers } from "../request/exchange/transport.ts";
 import { Beats } from "./beats.ts";
 import { profiled } from "./console/profiled.ts";
 import { changeOf } from "./filechanges.ts";
-import { watchHeap } from "./heap.ts";
 import type { FromFront, FrontData, ListenerPlan, ToFront } from "./messages.ts";
 import { type FrontServer, openServer } from "./server.ts";
 import { signingFilesOf } from "./signing.ts";
+import { watchHeap } from "./v8/heap.ts";
 
 /** How often a draining front looks whether it is done, in milliseconds. */
 const drainLookMs = 20;
@@ -75,6 +75,7 @@ class Front {
       this.#listeners.push(await listen(plan, options));
     }
     this.#watch(data);
+    server.listening();
     this.#tell({ kind: "listening" });
   }
 

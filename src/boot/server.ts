@@ -72,6 +72,8 @@ export interface FrontServer {
   readonly handle: Handler;
   /** The connections of all its listeners. */
   readonly openings: Openings;
+  /** All listeners are open: what is done while the thread rests may begin. */
+  listening(): void;
   /** The server is going down: /readyz says so from now on. */
   shutdown(): void;
   /** Changes that wait for the store. */
@@ -139,7 +141,7 @@ class OpenServer implements FrontServer {
   readonly #scheme: ResourceRegistry;
   readonly #outlet: Outlet | undefined;
   readonly #steps: Started;
-  readonly #stopWarmUp: () => void;
+  #stopWarmUp: () => void = () => undefined;
   #probing: Promise<string | undefined> | undefined;
   #scrape = 0;
   #shuttingDown = false;
@@ -190,7 +192,6 @@ class OpenServer implements FrontServer {
     this.#server = server;
     this.#authn = server.authn;
     this.handle = createHandler(server);
-    this.#stopWarmUp = data.controls ? () => undefined : this.#warmUp(failed);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     forgetKinds(this.#registry, this.#scheme);
     if (data.controls) {
@@ -284,13 +285,15 @@ class OpenServer implements FrontServer {
     return { ...parts, writers: createWriteServices(parts) };
   }
 
-  #warmUp(failed: (error: unknown) => void): () => void {
+  listening(): void {
+    if (this.#data.controls) return;
     const { resources, identity } = this.#scheme;
     const input = (resource: Resource): ReadInput | undefined => {
       const view = this.#views.find(resource.prefix ?? "");
       return view && { resource, identity, view, namespace: "", aborted: () => false };
     };
-    return warmUp({ resources, input }, failed);
+    const failed = (error: unknown): void => this.#log.warn({ err: error }, "What is stored could not be listed ahead");
+    this.#stopWarmUp = warmUp({ resources, input }, failed);
   }
 
   /** Counts addresses of services; what ranges hold, the controllers' thread shows. */
@@ -402,6 +405,7 @@ class OpenServer implements FrontServer {
 
   shutdown(): void {
     this.#shuttingDown = true;
+    this.#stopWarmUp();
   }
 
   queued(): number {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 
-const subject = new URL("../../src/boot/compilecache.js", import.meta.url).href;
+const subject = new URL("../../src/boot/v8/compilecache.js", import.meta.url).href;
 const loaded = new URL("../../src/base/crc32.js", import.meta.url).href;
 const canKeep = Number(process.versions.node.split(".")[0]) >= 22 ? false : "Node 20 keeps no compiled code";
 

@@ -1,8 +1,8 @@
 // When V8 optimizes: what is set counts for code that is optimized afterwards.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import t from "tap";
 
-const subject = new URL("../../src/boot/compiler.js", import.meta.url).href;
+const subject = new URL("../../src/boot/v8/compiler.js", import.meta.url).href;
 const isMeasured = process.versions.v8.startsWith("12.4.");
 
 /** Whether a function is optimized after so many calls, with the compiler tuned or not. */
@@ -23,5 +23,8 @@ t.test("the compiler is tuned where that was measured", { skip: isMeasured ? fal
   t.notOk(isOptimized(2_000, false), "V8 alone begins later");
   t.ok(isOptimized(2_000, true));
   t.notOk(isOptimized(500, true));
+  const text = `import { tuneCompiler } from ${JSON.stringify(subject)}; tuneCompiler();`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", text], { encoding: "utf8" });
+  t.equal(`${stdout}${stderr}`, "", "V8 knows all that is set");
   t.end();
 });

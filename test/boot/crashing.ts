@@ -25,6 +25,7 @@ const server: FrontServer = {
     if (exchange.path === "/which") exchange.send(200, [], data.name);
     else toy.handle(exchange);
   },
+  listening: () => undefined,
   shutdown: () => {},
   endWatches: () => Promise.resolve(),
   spansTaken: () => undefined,

@@ -265,7 +265,7 @@ export function transcode(message: Message, json: Uint8Array): Uint8Array<ArrayB
   return owned(transcoded(message, json));
 }
 
-/** As transcode(), in memory that the next call writes to: to be copied before. */
+/** As transcode(), in memory that the next call writes to: to be copied before. The stretch is the next call's as well. */
 export function transcoded(message: Message, json: Uint8Array): Stretch | undefined {
   return opened()?.run(message, json, false);
 }

@@ -7,7 +7,7 @@ import type { Status } from "../../api/status.ts";
 import { statusJson } from "../../api/statusjson.ts";
 import { textAt, type Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
-import { viewOf } from "../../base/copy.ts";
+import { type Stretch, viewOf, wholeOf } from "../../base/copy.ts";
 import { readCanonical } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
 import { encodeEnvelope, encodeMessage, encodeProto } from "../../codec/proto/protobuf.ts";
@@ -36,7 +36,17 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
 
 /** The message of the object of `message` that JSON of ours holds, without an envelope. */
 export function messageBytes(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
-  return transcode(message, json) ?? encodeMessage(message, objectOf(message, json));
+  return transcode(message, json) ?? encodedMessage(message, json);
+}
+
+/** The same in memory that the next call writes to, or in its own: to be copied before. */
+export function lentMessage(message: Message, json: Uint8Array): Stretch {
+  return transcoded(message, json) ?? wholeOf(encodedMessage(message, json));
+}
+
+/** The same by way of the object, for what the transcoder leaves alone. */
+export function encodedMessage(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
+  return encodeMessage(message, objectOf(message, json));
 }
 
 /** A Status as protobuf. */

@@ -7,11 +7,10 @@ import { copyOf, type Stretch, viewOf, wholeOf } from "../../base/copy.ts";
 import { Recent } from "../../base/recent.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
-import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { transcodedRecord } from "../../codec/proto/transcode.ts";
 import { limits } from "../../config/limits.ts";
 import { MessageBlocks, type MessageShelf, type Place } from "./messageblocks.ts";
-import { messageBytes, objectOf } from "./protoanswer.ts";
+import { encodedMessage, lentMessage } from "./protoanswer.ts";
 import { Shelves } from "./recordcache.ts";
 import { isAsStored, representRecord } from "./toversion.ts";
 
@@ -115,13 +114,13 @@ export class ProtoShelf implements MessageShelf {
   message(at: Location): Uint8Array {
     const place = this.#places.get(at);
     if (place !== undefined) return this.#messages.messageAt(place);
-    const found = this.#keep(at, false);
+    const found = this.keep(at, false);
     return this.#writtenOf(at) ?? this.#viewOf(found);
   }
 
   /** The same for what is read once. One that is not kept after it is the caller's own. */
   listed(at: Location): Uint8Array {
-    return this.#viewOf(this.#places.get(at) ?? this.keep(at));
+    return this.#viewOf(this.#places.get(at) ?? this.keep(at, true));
   }
 
   /** Where the message of a record is kept: good until the next one is. */
@@ -129,9 +128,17 @@ export class ProtoShelf implements MessageShelf {
     return this.#places.get(at);
   }
 
-  /** Encodes the message of an item of a list, which has no place yet, and keeps it, if there is room. */
-  keep(at: Location): Found {
-    return this.#keep(at, true);
+  /** Encodes a message that has no place yet, of an item of a list or else of an event, and keeps it, if there is room. */
+  keep(at: Location, isListed: boolean): Found {
+    const written = this.#writtenOf(at);
+    const message = written === undefined ? this.#encoded(at) : wholeOf(written);
+    const place = this.#messages.keep(this.#number, at, message, isListed);
+    if (place === undefined) {
+      this.#cache.note(this, at, message.end - message.from);
+      return written ?? copyOf(viewOf(message));
+    }
+    this.#places.set(at, place);
+    return place;
   }
 
   /** Length of a message that was encoded before; undefined when that was forgotten. */
@@ -154,26 +161,13 @@ export class ProtoShelf implements MessageShelf {
     return typeof found === "number" ? this.#messages.messageAt(found) : found;
   }
 
-  #keep(at: Location, isListed: boolean): Found {
-    const written = this.#writtenOf(at);
-    const message = written === undefined ? this.#encoded(at) : wholeOf(written);
-    const place = this.#messages.keep(this.#number, at, message, isListed);
-    if (place === undefined) {
-      this.#cache.note(this, at, message.end - message.from);
-      return written ?? copyOf(viewOf(message));
-    }
-    this.#places.set(at, place);
-    return place;
-  }
-
   /** The message of a record, perhaps in memory that the next one is written to. */
   #encoded(at: Location): Stretch {
     const { view } = this;
     const resource = this.#resource;
     const { message } = resource;
-    if (!isAsStored(resource))
-      return wholeOf(messageBytes(message, representRecord(view, at, resource, this.#identity)));
-    return transcodedRecord(message, view, at) ?? wholeOf(encodeMessage(message, objectOf(message, view.object(at))));
+    if (!isAsStored(resource)) return lentMessage(message, representRecord(view, at, resource, this.#identity));
+    return transcodedRecord(message, view, at) ?? wholeOf(encodedMessage(message, view.object(at)));
   }
 
   #writtenOf(at: Location): Uint8Array | undefined {

@@ -13,12 +13,12 @@ import { partialListMessage } from "../answer/partial.ts";
 import { listMessageOf } from "../answer/protoanswer.ts";
 import { type Found, noProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { sharedScratch } from "../answer/stream.ts";
-import { formBytes } from "../answer/toversion.ts";
+import { formBytes, isAsStored } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { ListChunks } from "./chunks.ts";
 import { convertedItems } from "./conversion.ts";
 
-/** Between two looks at the clock: items, and bytes of those that are encoded. */
+/** Between two looks at the clock: items, and bytes of those that are encoded as they are stored. */
 const itemsPerLook = 16;
 const bytesPerLook = 64 * 1024;
 
@@ -36,6 +36,8 @@ export class ProtoList implements ListChunks {
   #keptBytes = 0;
   /** What follows the list's head, without its foot. */
   #itemsBytes = 0;
+  /** Items are not encoded as they are stored: what that costs does not follow from their bytes. */
+  readonly #dear: boolean;
   /** Bytes of objects that were encoded since the last look at the clock. */
   #encodedBytes = 0;
   /** Items measured, later items written. */
@@ -50,6 +52,7 @@ export class ProtoList implements ListChunks {
     this.#list = list;
     this.#hold = hold;
     this.#form = form;
+    this.#dear = form !== undefined || !isAsStored(input.resource);
     const cache = list.isPast ? noProtoCache() : protoCache;
     this.#shelf = cache.shelf(list.view, input.resource, input.identity);
   }
@@ -178,8 +181,8 @@ export class ProtoList implements ListChunks {
   }
 
   #encode(at: Location): Found {
-    this.#encodedBytes += this.#list.view.objectBytes(at);
-    if (this.#form === undefined) return this.#shelf.keep(at);
+    this.#encodedBytes += this.#dear ? bytesPerLook : this.#list.view.objectBytes(at);
+    if (this.#form === undefined) return this.#shelf.keep(at, true);
     const { resource, identity } = this.#input;
     return partialOf(this.#form, formBytes(this.#list.view, at, resource, identity));
   }

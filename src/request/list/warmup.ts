@@ -4,18 +4,22 @@
 // same cache, since V8 throws code away with the objects that it was made for.
 import type { Resource } from "../../api/scheme.ts";
 import { isStatus } from "../../api/status.ts";
+import { passShared } from "../../base/assert.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 import { protoCache } from "../answer/protocache.ts";
-import { longReads, readOn } from "../exchange/longreads.ts";
+import { readOn } from "../exchange/longreads.ts";
 import { type ReadInput, readList } from "../read/read.ts";
+import { parseListOptions } from "../route/listoptions.ts";
 import { everything } from "../route/selectors.ts";
 import { ProtoList } from "./protolist.ts";
 
-/** How often it is looked whether the front rests, in milliseconds; the part of that it may have been at work; how long. */
+/** How often it is looked whether the front rests, in milliseconds; the part of that it may have been at work; how often. */
 const lookMs = 500;
 const restPart = 0.1;
 const looksMax = 240;
+/** Messages that were made for clients, after which the code is hot. */
+const madeBytes = 8 * 1024 * 1024;
 /** Fewer objects are listed in no time. */
 const objectsMin = 1_000;
 /** So many make code hot. Their bytes are bounded as well: the messages that are made of them are kept as of any list. */
@@ -31,12 +35,21 @@ export interface WarmUpSource {
   readonly input: (resource: Resource) => ReadInput | undefined;
 }
 
+/** How a thread is looked at. */
+export interface Looks {
+  /** How often, in milliseconds. */
+  readonly everyMs: number;
+  /** Which part of the time since the last look it was at work. */
+  readonly busyPart: () => number;
+  /** Bytes of messages that were made for clients. */
+  readonly made: () => number;
+}
+
 /**
- * Lists once, when this thread rests for the first time, unless clients listed before or it takes too long. `failed` is told
- * of a fault. Returns how to stop.
+ * Lists once, when this thread rests for the first time, unless messages were made for clients before (madeBytes) or it
+ * takes too long. `failed` is told of a fault. Returns how to stop.
  */
-export function warmUp(source: WarmUpSource, failed: (error: unknown) => void): () => void {
-  let seen = performance.eventLoopUtilization();
+export function warmUp(source: WarmUpSource, failed: (error: unknown) => void, at: Looks = ownLooks()): () => void {
   let looks = 0;
   let isOver = false;
   const stop = (): void => {
@@ -44,17 +57,25 @@ export function warmUp(source: WarmUpSource, failed: (error: unknown) => void): 
     clearInterval(timer);
   };
   const timer = setInterval(() => {
+    looks += 1;
+    if (at.made() > madeBytes || looks > looksMax) return stop();
+    if (at.busyPart() > restPart) return;
+    clearInterval(timer);
+    listLongest(source, () => isOver).catch((error: unknown) => failed(passShared(error)));
+  }, at.everyMs);
+  timer.unref();
+  return stop;
+}
+
+function ownLooks(): Looks {
+  let seen = performance.eventLoopUtilization();
+  const busyPart = (): number => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, seen);
     seen = now;
-    looks += 1;
-    if (protoCache.bytes > bytesMax / 2 || looks > looksMax) return stop();
-    if (utilization > restPart) return;
-    clearInterval(timer);
-    listLongest(source, () => isOver).catch(failed);
-  }, lookMs);
-  timer.unref();
-  return stop;
+    return utilization;
+  };
+  return { everyMs: lookMs, busyPart, made: () => protoCache.bytes };
 }
 
 /** Lists objects of the built-in kind that has the most of them, if they are many. Resolves when that is done. */
@@ -69,14 +90,15 @@ export async function listLongest({ resources, input }: WarmUpSource, isOver: ()
 }
 
 async function listSome(input: ReadInput, isOver: () => boolean): Promise<void> {
-  const list = await readList(input, options, everything);
+  const options = parseListOptions(new Map([["limit", [String(objectsMax)]]]));
+  const list = isStatus(options) ? options : await readList(input, options, everything);
   if (isStatus(list)) return;
   const hold = list.view.hold();
   const isGone = (): boolean => hold.expired || isOver();
   try {
     const chunks = new ProtoList(input, { ...list, items: first(list.view, list.items) }, undefined, hold);
     const refused = await readOn(() => !chunks.measure(), isGone);
-    while (refused === undefined && !chunks.done && !isGone()) await longReads.do(() => chunks.next(), "");
+    if (refused === undefined) await readOn(() => chunks.next().length > 0 && chunks.done, isGone);
   } finally {
     hold.release();
   }
@@ -88,9 +110,3 @@ function first(view: RecordSource, items: readonly Location[]): readonly Locatio
   const end = items.findIndex((at) => (bytes += view.objectBytes(at)) > bytesMax);
   return end < 0 ? items : items.slice(0, end);
 }
-
-const options = {
-  ...{ labelSelector: "", fieldSelector: "", watch: false, allowWatchBookmarks: false, resourceVersion: "" },
-  ...{ resourceVersionMatch: "", limit: objectsMax, continueToken: "" },
-  ...{ timeoutSeconds: undefined, sendInitialEvents: undefined },
-};

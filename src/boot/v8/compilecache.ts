@@ -1,7 +1,7 @@
 // The code that V8 compiled is kept between starts, beside the program, where Node can do that (22.10 and later) and the
 // place may be written: a start then takes a quarter less CPU. Threads find the place by the variable.
 import module from "node:module";
-import { limits } from "../config/limits.ts";
+import { limits } from "../../config/limits.ts";
 
 const variable = "NODE_COMPILE_CACHE";
 

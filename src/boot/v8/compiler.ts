@@ -7,13 +7,15 @@ import { setFlagsFromString } from "node:v8";
 const measured = "12.4.";
 
 const flags = [
-  "--max-inlined-bytecode-size=200",
-  "--max-inlined-bytecode-size-cumulative=400",
-  "--invocation-count-for-turbofan=1000",
-];
+  ["--max-inlined-bytecode-size", 200],
+  ["--max-inlined-bytecode-size-cumulative", 400],
+  ["--invocation-count-for-turbofan", 1000],
+] as const;
 
-/** Sets this for all threads. Before the rest is loaded: V8 uses code that is kept between starts with the same flags only. */
+/** Sets this for all threads, but for what was set at the start of the runtime. Before the rest is loaded: V8 uses code that is kept between starts with the same flags only. */
 export function tuneCompiler(): void {
   if (!process.versions.v8.startsWith(measured)) return;
-  for (const flag of flags) setFlagsFromString(flag);
+  for (const [flag, value] of flags) {
+    if (!process.execArgv.some((set) => set.startsWith(`${flag}=`))) setFlagsFromString(`${flag}=${value}`);
+  }
 }

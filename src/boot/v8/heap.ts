@@ -3,7 +3,7 @@
 import { constants, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import { resourceLimits } from "node:worker_threads";
-import { limits } from "../config/limits.ts";
+import { limits } from "../../config/limits.ts";
 
 /**
  * Calls `full` once, when what is left after a collection exceeds limits.heapFullPart of this thread's heap. Garbage does
