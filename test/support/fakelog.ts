@@ -167,18 +167,14 @@ export class FakeLog implements LogView {
   }
 
   objectBytes(at: Location): number {
-    return this.#objectOf(at).length;
+    return this.object(at).length;
   }
 
   copyObject(at: Location, from: number, target: Uint8Array, to: number): number {
-    return copyBytes(target, to, this.#objectOf(at).subarray(from));
+    return copyBytes(target, to, this.object(at).subarray(from));
   }
 
   object(at: Location): Uint8Array<SharedArrayBuffer> {
-    return this.#objectOf(at);
-  }
-
-  #objectOf(at: Location): Uint8Array<SharedArrayBuffer> {
     const { frameAt, frameEnd, headBytes } = this.#entry(at);
     return this.#bytes.subarray(frameAt + headBytes, frameEnd - 2);
   }

@@ -1,6 +1,6 @@
 // When V8 optimizes, and how much at once. In a server's first seconds a good part of the time goes into code that is not
-// optimized yet, and as much into V8's optimizing compiler. With less of what is called put into what calls it, the compiler
-// has less to do, so that it can begin sooner; code that is warm is as fast.
+// optimized yet, and as much into V8's optimizing compiler. With less inlining the compiler has less to do, so that it can
+// begin sooner; warm code is as fast.
 import { setFlagsFromString } from "node:v8";
 
 /** The V8 that this was measured with, that of Node 22: others have other compilers. */
@@ -12,7 +12,10 @@ const flags = [
   ["--invocation-count-for-turbofan", 1000],
 ] as const;
 
-/** Sets this for all threads, but for what was set at the start of the runtime. Before the rest is loaded: V8 uses code that is kept between starts with the same flags only. */
+/**
+ * Sets this for all threads, except flags that the runtime was started with. To be called before the rest is loaded: V8
+ * uses code that is kept between starts with the same flags only.
+ */
 export function tuneCompiler(): void {
   if (!process.versions.v8.startsWith(measured)) return;
   for (const [flag, value] of flags) {

@@ -33,8 +33,8 @@ declare namespace WebAssembly {
   }
 }
 
-/** Records of which objects are copied to where they are read (cache/view/view.ts). */
-interface ObjectSource {
+/** The objects of records, by location (cache/view/view.ts). */
+interface RecordObjects {
   object(at: number): Uint8Array;
   objectBytes(at: number): number;
   copyObject(at: number, from: number, target: Uint8Array, to: number): number;
@@ -111,7 +111,7 @@ class Transcoder {
   }
 
   /** The same of the object of a record, of which no view is made but for what is rare. */
-  runRecord(message: Message, source: ObjectSource, at: number): Stretch | undefined {
+  runRecord(message: Message, source: RecordObjects, at: number): Stretch | undefined {
     const length = source.objectBytes(at);
     const way = this.#wayOf(message);
     if (way === foreign || length > this.#inputMax) return undefined;
@@ -271,7 +271,7 @@ export function transcoded(message: Message, json: Uint8Array): Stretch | undefi
 }
 
 /** The same of the object of a record. Lists pass here, so that no view is made of the object or the message. */
-export function transcodedRecord(message: Message, source: ObjectSource, at: number): Stretch | undefined {
+export function transcodedRecord(message: Message, source: RecordObjects, at: number): Stretch | undefined {
   return opened()?.runRecord(message, source, at);
 }
 

@@ -114,13 +114,14 @@ export class ProtoShelf implements MessageShelf {
   message(at: Location): Uint8Array {
     const place = this.#places.get(at);
     if (place !== undefined) return this.#messages.messageAt(place);
-    const found = this.keep(at, false);
-    return this.#writtenOf(at) ?? this.#viewOf(found);
+    const written = this.#writtenOf(at);
+    const found = this.#keep(at, written, false);
+    return written ?? this.#viewOf(found);
   }
 
   /** The same for what is read once. One that is not kept after it is the caller's own. */
   listed(at: Location): Uint8Array {
-    return this.#viewOf(this.#places.get(at) ?? this.keep(at, true));
+    return this.#viewOf(this.#places.get(at) ?? this.keep(at));
   }
 
   /** Where the message of a record is kept: good until the next one is. */
@@ -128,17 +129,9 @@ export class ProtoShelf implements MessageShelf {
     return this.#places.get(at);
   }
 
-  /** Encodes a message that has no place yet, of an item of a list or else of an event, and keeps it, if there is room. */
-  keep(at: Location, isListed: boolean): Found {
-    const written = this.#writtenOf(at);
-    const message = written === undefined ? this.#encoded(at) : wholeOf(written);
-    const place = this.#messages.keep(this.#number, at, message, isListed);
-    if (place === undefined) {
-      this.#cache.note(this, at, message.end - message.from);
-      return written ?? copyOf(viewOf(message));
-    }
-    this.#places.set(at, place);
-    return place;
+  /** Encodes the message of an item of a list, which has no place yet, and keeps it, if there is room. */
+  keep(at: Location): Found {
+    return this.#keep(at, this.#writtenOf(at), true);
   }
 
   /** Length of a message that was encoded before; undefined when that was forgotten. */
@@ -159,6 +152,17 @@ export class ProtoShelf implements MessageShelf {
 
   #viewOf(found: Found): Uint8Array {
     return typeof found === "number" ? this.#messages.messageAt(found) : found;
+  }
+
+  #keep(at: Location, written: Uint8Array | undefined, isListed: boolean): Found {
+    const message = written === undefined ? this.#encoded(at) : wholeOf(written);
+    const place = this.#messages.keep(this.#number, at, message, isListed);
+    if (place === undefined) {
+      this.#cache.note(this, at, message.end - message.from);
+      return written ?? copyOf(viewOf(message));
+    }
+    this.#places.set(at, place);
+    return place;
   }
 
   /** The message of a record, perhaps in memory that the next one is written to. */

@@ -182,7 +182,7 @@ export class ProtoList implements ListChunks {
 
   #encode(at: Location): Found {
     this.#encodedBytes += this.#dear ? bytesPerLook : this.#list.view.objectBytes(at);
-    if (this.#form === undefined) return this.#shelf.keep(at, true);
+    if (this.#form === undefined) return this.#shelf.keep(at);
     const { resource, identity } = this.#input;
     return partialOf(this.#form, formBytes(this.#list.view, at, resource, identity));
   }

@@ -1,5 +1,5 @@
-// Lists what is stored, for nobody, while a front rests after its start. Of a first list in protobuf a half goes into code
-// that is not compiled yet, and controllers ask for such lists as soon as a server is back. What is listed are bytes that
+// Lists stored objects without a client while a front is idle after its start. Of a first list in protobuf a half goes into
+// code that is not compiled yet, and controllers ask for such lists as soon as a server is back. What is listed are bytes that
 // become other bytes, whatever kind they are of: code that was made for some fits all. It goes the way of each list, to the
 // same cache, since V8 throws code away with the objects that it was made for.
 import type { Resource } from "../../api/scheme.ts";
@@ -98,10 +98,16 @@ async function listSome(input: ReadInput, isOver: () => boolean): Promise<void> 
   try {
     const chunks = new ProtoList(input, { ...list, items: first(list.view, list.items) }, undefined, hold);
     const refused = await readOn(() => !chunks.measure(), isGone);
-    if (refused === undefined) await readOn(() => chunks.next().length > 0 && chunks.done, isGone);
+    if (refused === undefined) await readOn(() => written(chunks), isGone);
   } finally {
     hold.release();
   }
+}
+
+/** Makes the next chunk; whether it was the last one. */
+function written(chunks: ProtoList): boolean {
+  chunks.next();
+  return chunks.done;
 }
 
 /** As many items as `bytesMax` allows. */

@@ -1,4 +1,4 @@
-// What a front lists for nobody after its start.
+// What a front lists without a client after its start.
 import t from "tap";
 import { identities } from "../../../src/api/identity.ts";
 import { createScheme, type Resource } from "../../../src/api/scheme.ts";
