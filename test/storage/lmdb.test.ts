@@ -28,6 +28,18 @@ t.test("lmdb: the file stops growing when compaction keeps pace", async (t) => {
   await store.close();
 });
 
+t.test("lmdb: records fill the pages they come to", async (t) => {
+  const path = join(root, "dense");
+  const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
+  for (let first = 0; first < 2000; first += 8) {
+    await store.commit(Array.from({ length: 8 }, (_, i) => change("create", `k${first + i}`, 0, "", 1300)));
+  }
+  await store.close();
+  // Two of them in each page; a page for each would be twice as much.
+  const pages = statSync(join(path, "data.mdb")).size / 4096;
+  t.ok(pages < 1300, `${pages} pages for 2,000 records`);
+});
+
 t.test("lmdb: another process's write is noticed before anything of ours follows it", async (t) => {
   const path = join(root, "shared");
   const store = openLmdb({ path, identity: "orch", clock: new HandClock() });

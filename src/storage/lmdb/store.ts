@@ -5,7 +5,7 @@
 // open when the next one is acknowledged. Every callback here returns nothing.
 import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Database, RootDatabase } from "lmdb";
+import type { Database, PutOptions, RootDatabase } from "lmdb";
 import { AssertionFailure, assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { failpoint } from "../../base/failpoint.ts";
@@ -67,6 +67,12 @@ const toldBytesMax = 4 * 1024 * 1024;
 const pieceBytes = 1024 * 1024;
 /** Bytes a change or a compacted record takes besides its own: copies of pages of the trees. */
 const changeBytesMax = 8 * pageBytes;
+
+/**
+ * Of a key behind all others of its database: when its page is full a new one begins, where else the page would be
+ * split in two halves, of which the first stays half empty.
+ */
+const append = { append: true } as const;
 
 /** Bytes a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
 function footprint(bytes: number): number {
@@ -234,7 +240,7 @@ class LmdbStore implements Store {
         }
         const place = { revision: revision + 1, previous: current.mod, createRevision: current.create || revision + 1 };
         const { record, end: recordEnd } = encodeRecord(arena, end, change, key, place);
-        this.#put(this.#log, encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd));
+        this.#put(this.#log, encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd), append);
         this.#put(
           this.#current,
           currentKey,
@@ -411,9 +417,9 @@ class LmdbStore implements Store {
     }
   }
 
-  #put(db: Bytes, key: Buffer, value: Buffer): void {
+  #put(db: Bytes, key: Buffer, value: Buffer, options: PutOptions = {}): void {
     this.#dirty = true;
-    db.putSync(key, value);
+    db.putSync(key, value, options);
   }
 
   #delete(db: Bytes, key: Buffer): void {
