@@ -311,7 +311,10 @@ export class StoreLoop {
   async #look(): Promise<void> {
     this.#due = false;
     await this.#ask([]);
-    this.#compactTo = this.#store.revisionAged(this.#options.historyMs ?? limits.historyMsMin);
+    const { floor, revision, nearlyFull } = this.#store;
+    const old = this.#store.revisionAged(this.#options.historyMs ?? limits.historyMsMin);
+    // Half of it, and half of that at the next look if need be: what is left serves watches across a restart.
+    this.#compactTo = nearlyFull ? Math.max(old, Math.ceil((floor + revision) / 2)) : old;
   }
 
   /** Keeps pace with the changes of a busy store, and does one step per turn for the rest. */

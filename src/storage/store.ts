@@ -156,6 +156,11 @@ export class StoreError extends Error {
   }
 }
 
+/** Whether `bytes` of at most `bytesMax` make a store Store.nearlyFull. */
+export function isNearlyFull(bytes: number, bytesMax: number): boolean {
+  return bytes > 0.875 * bytesMax;
+}
+
 /** How to open a store. */
 export interface OpenOptions {
   /** Directory, created when missing; nothing else belongs in it. */
@@ -233,6 +238,8 @@ export interface Engine extends EngineTraits {
 export interface Store {
   /** Bytes of its data. */
   readonly sizeBytes: number;
+  /** Live and remembered records are seven eighths of what it takes: history has to go before changes are refused. */
+  readonly nearlyFull: boolean;
   /** Newest revision this store has received; watchers have received all up to it. */
   readonly revision: number;
   /** State and history are exact above this revision; below it is compacted. */

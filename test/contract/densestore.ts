@@ -28,6 +28,10 @@ class DenseStore implements Store {
     });
   }
 
+  get nearlyFull(): boolean {
+    return this.#inner.nearlyFull;
+  }
+
   get sizeBytes(): number {
     return this.#inner.sizeBytes;
   }

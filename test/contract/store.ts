@@ -495,12 +495,14 @@ export function storeContract(t: Test, engine: Engine): void {
         made.push(last.revision);
       }
       t.equal(outcome(last), "full");
+      t.ok(store.nearlyFull);
       t.ok(made.length >= 20, `${made.length} objects fit`);
       t.equal(outcome((await store.commit([change("update", "k0", 1, "", 100_000)]))[0]), "full");
       t.equal((await recordsOf(store)).length, made.length);
       const deleted = await store.commit(made.map((revision, i) => change("delete", `k${i}`, revision, "", 100)));
       t.ok(deleted.every((result) => "revision" in result));
       t.ok(await store.compact(store.revision));
+      t.notOk(store.nearlyFull);
       t.equal(
         outcome((await store.commit([change("create", "again", 0, "", 100_000)]))[0]),
         `revision ${store.revision}`,

@@ -101,6 +101,10 @@ export class SharedStore implements Store {
     return this.#common.store.floor;
   }
 
+  get nearlyFull(): boolean {
+    return this.#common.store.nearlyFull;
+  }
+
   get sizeBytes(): number {
     return this.#common.store.sizeBytes;
   }

@@ -231,6 +231,31 @@ t.test("the loop compacts what has grown old", async (t) => {
   await loop.stop();
 });
 
+t.test("a store that is nearly full drops young history before it refuses changes", async (t) => {
+  const path = join(root, `store-${places++}`);
+  const store = openLmdb({ path, identity: "orch", clock, mapBytesMax: 4 * 1024 * 1024 });
+  const loop = await serveStore({ store, after: 0, publish: () => undefined, compactionMs: 5 });
+  const { port1, port2 } = new MessageChannel();
+  loop.add(port2);
+  const client = new PortClient(port1);
+  const limit = Date.now() + 60_000;
+  const outcomes: string[] = [];
+  const floors = new Set<number>();
+  for (let mod = 0; mod < 200; mod++) {
+    outcomes.push(say(await client.commit(change(mod === 0 ? "create" : "update", "x", mod, "", 100_000))));
+    while (store.nearlyFull && Date.now() < limit) await new Promise((resolve) => setTimeout(resolve, 2));
+    floors.add(store.floor);
+  }
+  t.same(
+    outcomes,
+    Array.from({ length: 200 }, (_, i) => `revision ${i + 1}`),
+  );
+  t.ok(store.floor < 195, `the floor rose no further than it had to, to ${store.floor}`);
+  t.ok(floors.size > 5, `step by step: ${[...floors].join(", ")}`);
+  client.close();
+  await loop.stop();
+});
+
 t.test("probe() is answered by the store's loop, without a transaction, and not at all when it is gone", async (t) => {
   const { loop, batches, connect } = await rig();
   const client = connect();

@@ -49,6 +49,10 @@ class SealedStore implements Store {
     return this.#store.sizeBytes;
   }
 
+  get nearlyFull(): boolean {
+    return this.#store.nearlyFull;
+  }
+
   get revision(): number {
     return this.#store.revision;
   }

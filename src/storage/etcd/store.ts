@@ -125,6 +125,8 @@ class EtcdStore implements Store {
   revision: number;
   floor: number;
   sizeBytes = 0;
+  /** Its quota is etcd's own, and its history that of other servers, too. */
+  readonly nearlyFull = false;
   /** The revision it began at. */
   readonly #opened: number;
   readonly #options: EtcdOptions;

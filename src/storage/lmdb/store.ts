@@ -19,6 +19,7 @@ import {
   type Change,
   changeTypes,
   type Deliver,
+  isNearlyFull,
   type OpenOptions,
   type Outcome,
   type Record,
@@ -199,6 +200,10 @@ class LmdbStore implements Store {
 
   get sizeBytes(): number {
     return statSync(fileOf(this.#path), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  get nearlyFull(): boolean {
+    return isNearlyFull(this.#bytes, this.#bytesMax);
   }
 
   currentRevision(): Promise<number> {

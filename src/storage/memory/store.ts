@@ -14,6 +14,7 @@ import {
   type Committed,
   changeTypes,
   type Deliver,
+  isNearlyFull,
   type OpenOptions,
   type Outcome,
   type Record,
@@ -90,6 +91,10 @@ class MemoryStore implements Store {
 
   get sizeBytes(): number {
     return this.#held.bytes;
+  }
+
+  get nearlyFull(): boolean {
+    return isNearlyFull(this.#held.bytes, this.#bytesMax);
   }
 
   currentRevision(): Promise<number> {
