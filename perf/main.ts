@@ -72,10 +72,21 @@ async function compare(args: readonly string[]): Promise<number> {
     console.log(
       "npm run perf -- compare '--name=A …' '--name=B …' -- SCENARIO [flags]; flags of a server: see SCENARIO --help",
     );
-    return args.includes("--help") ? 0 : 1;
+    if (args.includes("--help")) return 0;
+    console.log(
+      scenario === undefined
+        ? `${behind(args, at)}; scenarios are ${[...scenarios.keys()].join(", ")}`
+        : `before -- there are ${sides.length} arguments, not the flags of two servers: ${sides.join(" | ")}`,
+    );
+    return 1;
   }
   const command = readCommand(scenario, args.slice(at + 2));
   return run(`compare ${args.join(" ")}`, command, sides.map(readTarget), command.rounds ?? comparisonRounds);
+}
+
+/** What is wrong with an argument behind `--` that should name a scenario. */
+function behind(args: readonly string[], at: number): string {
+  return at < 0 ? "there is no --" : `"${args[at + 1] ?? ""}" behind -- is no scenario`;
 }
 
 async function runFile(args: readonly string[]): Promise<number> {
@@ -102,7 +113,9 @@ async function sweep(args: readonly string[]): Promise<number> {
     console.log(
       "npm run perf -- sweep --front-workers 1,2 --pool-workers 0,1 -- SCENARIO [flags]; --start='…' holds for all",
     );
-    return args.includes("--help") ? 0 : 1;
+    if (args.includes("--help")) return 0;
+    console.log(`${behind(args, at)}; scenarios are ${[...scenarios.keys()].join(", ")}`);
+    return 1;
   }
   const command = readCommand(scenario, args.slice(at + 2));
   const points: Point[] = [];

@@ -68,6 +68,24 @@ function config(path: string, server: TestServer, user: object, isInsecure = fal
   return path;
 }
 
+t.test("compare and sweep say which argument is wrong", async (t) => {
+  const dir = t.testdir();
+  const said = async (...args: string[]): Promise<string> => {
+    const run = perf(dir, args);
+    t.equal(await run.ended, 1, args.join(" "));
+    return run.out();
+  };
+  t.match(
+    await said("compare", "--name=a", "--name=b", "--html=x", "--", "list"),
+    "before -- there are 3 arguments, not the flags of two servers: --name=a | --name=b | --html=x",
+  );
+  t.match(await said("compare", "--name=a", "--name=b", "list"), "there is no --; scenarios are fanout,");
+  t.match(
+    await said("sweep", "--front-workers", "1", "--", "lists"),
+    '"lists" behind -- is no scenario; scenarios are',
+  );
+});
+
 t.test("servers that run are found by client configurations and by their URL", async (t) => {
   const dir = t.testdir();
   const clients = await authority("clients");
