@@ -75,7 +75,7 @@ async function compare(args: readonly string[]): Promise<number> {
     if (args.includes("--help")) return 0;
     console.log(
       scenario === undefined
-        ? `${behind(args, at)}; scenarios are ${[...scenarios.keys()].join(", ")}`
+        ? noScenario(args, at)
         : `before -- there are ${sides.length} arguments, not the flags of two servers: ${sides.join(" | ")}`,
     );
     return 1;
@@ -84,9 +84,10 @@ async function compare(args: readonly string[]): Promise<number> {
   return run(`compare ${args.join(" ")}`, command, sides.map(readTarget), command.rounds ?? comparisonRounds);
 }
 
-/** What is wrong with an argument behind `--` that should name a scenario. */
-function behind(args: readonly string[], at: number): string {
-  return at < 0 ? "there is no --" : `"${args[at + 1] ?? ""}" behind -- is no scenario`;
+/** What is wrong with the argument behind `--`, at `at` (-1: there is none), that should name a scenario. */
+function noScenario(args: readonly string[], at: number): string {
+  const wrong = at < 0 ? "there is no --" : `"${args[at + 1] ?? ""}" behind -- is no scenario`;
+  return `${wrong}; scenarios are ${[...scenarios.keys()].join(", ")}`;
 }
 
 async function runFile(args: readonly string[]): Promise<number> {
@@ -114,7 +115,7 @@ async function sweep(args: readonly string[]): Promise<number> {
       "npm run perf -- sweep --front-workers 1,2 --pool-workers 0,1 -- SCENARIO [flags]; --start='…' holds for all",
     );
     if (args.includes("--help")) return 0;
-    console.log(`${behind(args, at)}; scenarios are ${[...scenarios.keys()].join(", ")}`);
+    console.log(noScenario(args, at));
     return 1;
   }
   const command = readCommand(scenario, args.slice(at + 2));

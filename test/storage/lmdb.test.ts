@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { readState, writeState } from "../../src/storage/lmdb/copy.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { HandClock, storeContract } from "../contract/store.ts";
 import { change } from "../support/changes.ts";
@@ -34,10 +35,16 @@ t.test("lmdb: records fill the pages they come to", async (t) => {
   for (let first = 0; first < 2000; first += 8) {
     await store.commit(Array.from({ length: 8 }, (_, i) => change("create", `k${first + i}`, 0, "", 1300)));
   }
+  const pagesOf = (place: string): number => statSync(join(place, "data.mdb")).size / 4096;
+  const state = readState(path);
+  const restored = join(root, "restored");
+  await writeState(restored, { identity: "orch", revision: state.revision }, state.records());
+  await state.close();
   await store.close();
   // Two of them in each page; a page for each would be twice as much.
-  const pages = statSync(join(path, "data.mdb")).size / 4096;
+  const pages = pagesOf(path);
   t.ok(pages < 1300, `${pages} pages for 2,000 records`);
+  t.ok(pagesOf(restored) < 1300, `${pagesOf(restored)} pages of a store that begins with them`);
 });
 
 t.test("lmdb: another process's write is noticed before anything of ours follows it", async (t) => {

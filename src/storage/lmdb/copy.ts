@@ -8,7 +8,7 @@ import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
 import { limits } from "../../config/limits.ts";
 import type { LiveObject } from "../liveobjects.ts";
 import { changeTypes, type Record } from "../store.ts";
-import { damaged, fileOf, openBeside, syncDirectory } from "./file.ts";
+import { anywhere, atEnd, damaged, fileOf, openBeside, syncDirectory } from "./file.ts";
 import {
   decodeCurrent,
   decodeMeta,
@@ -156,6 +156,7 @@ function writeAll(
   const database = (name: string): Bytes =>
     root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
   const [log, current, described] = [database("log"), database("current"), database("meta")] as const;
+  let newest = 0;
   const put = ({ revision, value }: LiveRecord): void => {
     if (revision > meta.revision) throw damaged(`revision ${revision} above ${meta.revision}`);
     const { key, createRevision } = decodeRecord(revision, value);
@@ -163,7 +164,8 @@ function writeAll(
     if (current.doesExist(currentKey)) throw damaged(`${key} is there twice`);
     const logKey = encodeNumberKey(revision);
     if (log.doesExist(logKey)) throw damaged(`revision ${revision} is there twice`);
-    log.putSync(logKey, value);
+    log.putSync(logKey, value, revision > newest ? atEnd : anywhere);
+    newest = Math.max(newest, revision);
     current.putSync(currentKey, encodeCurrent(currentKey, revision, createRevision));
   };
   const page: LiveRecord[] = [];

@@ -17,7 +17,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Database, open, type RootDatabase } from "lmdb";
+import { type Database, open, type PutOptions, type RootDatabase } from "lmdb";
 import { StoreError } from "../store.ts";
 import { fileName } from "./name.ts";
 
@@ -36,6 +36,14 @@ const insideBytesMin = 16 * MiB;
 /** With less room than this nothing is tried. */
 const leastBytes = 3 * MiB;
 const zeros = Buffer.alloc(MiB);
+
+/** How a value is put at a key that may be among others. */
+export const anywhere: PutOptions = {};
+/**
+ * The same at a key that must be behind all others of its database: when its page is full a new one begins, where else
+ * the page would be split in two halves, of which the first stays half empty.
+ */
+export const atEnd: PutOptions = { append: true };
 
 /** LMDB's file in a store's directory. */
 export function fileOf(path: string): string {

@@ -30,6 +30,8 @@ import {
   type Unguarded,
 } from "../store.ts";
 import {
+  anywhere,
+  atEnd,
   bytesOf,
   checkWitness,
   DiskRoom,
@@ -68,12 +70,6 @@ const toldBytesMax = 4 * 1024 * 1024;
 const pieceBytes = 1024 * 1024;
 /** Bytes a change or a compacted record takes besides its own: copies of pages of the trees. */
 const changeBytesMax = 8 * pageBytes;
-
-/**
- * Of a key behind all others of its database: when its page is full a new one begins, where else the page would be
- * split in two halves, of which the first stays half empty.
- */
-const append = { append: true } as const;
 
 /** Bytes a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
 function footprint(bytes: number): number {
@@ -245,7 +241,7 @@ class LmdbStore implements Store {
         }
         const place = { revision: revision + 1, previous: current.mod, createRevision: current.create || revision + 1 };
         const { record, end: recordEnd } = encodeRecord(arena, end, change, key, place);
-        this.#put(this.#log, encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd), append);
+        this.#put(this.#log, encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd), atEnd);
         this.#put(
           this.#current,
           currentKey,
@@ -422,7 +418,7 @@ class LmdbStore implements Store {
     }
   }
 
-  #put(db: Bytes, key: Buffer, value: Buffer, options: PutOptions = {}): void {
+  #put(db: Bytes, key: Buffer, value: Buffer, options: PutOptions = anywhere): void {
     this.#dirty = true;
     db.putSync(key, value, options);
   }
