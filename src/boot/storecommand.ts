@@ -128,7 +128,7 @@ class StoreCommand {
         return told(status);
       });
     }
-    const state = readState(storeIn(this.#config.dataDir));
+    const state = await readState(storeIn(this.#config.dataDir));
     try {
       const { identity, revision } = state;
       const status = await saveSnapshot(file, { identity, revision, savedMs }, (writer) => {
@@ -253,7 +253,7 @@ class StoreCommand {
 
   async #identityOf(config: Config): Promise<string> {
     if (config.etcd.servers.length === 0) {
-      const state = readState(storeIn(config.dataDir));
+      const state = await readState(storeIn(config.dataDir));
       await state.close();
       return state.identity;
     }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
@@ -27,23 +27,32 @@ function cannot(name: string, why: string): void {
 
 interface Order {
   acknowledged: number;
+  /** Transactions of the tree, and frames of the journal. */
   commits: number;
+  frames: number;
   wrong: string[];
 }
 
-/** Follows a trace: pages, then fdatasync, then the synced meta page, and only then an acknowledgement. */
+/**
+ * Follows a trace: pages, then fdatasync, then the synced meta page, or a frame and its fdatasync, and only then an
+ * acknowledgement.
+ */
 function readOrder(trace: string): Order {
   const data = new Set<string>();
   const meta = new Set<string>();
-  const order: Order = { acknowledged: 0, commits: 0, wrong: [] };
+  const journal = new Set<string>();
+  const order: Order = { acknowledged: 0, commits: 0, frames: 0, wrong: [] };
+  let framed = false;
   let state: "durable" | "written" | "synced" = "durable";
   for (const line of trace.split("\n")) {
     const [, call = "", fd = "", rest = ""] = /^\d+ +(\w+)\((\w+)\b(.*)$/.exec(line) ?? [];
-    const opened = /data\.mdb".*= (\d+)$/.exec(rest)?.[1];
+    const [, file, opened] = /(data\.mdb|journal)".*= (\d+)$/.exec(rest) ?? [];
     if (call === "openat" && opened !== undefined) {
-      data.delete(opened);
-      meta.delete(opened);
-      (rest.includes("O_DSYNC") ? meta : data).add(opened);
+      for (const files of [data, meta, journal]) files.delete(opened);
+      (file === "journal" ? journal : rest.includes("O_DSYNC") ? meta : data).add(opened);
+    } else if (journal.has(fd)) {
+      if (call === "fdatasync" && framed) order.frames++;
+      framed = call.startsWith("p");
     } else if (call === "fdatasync" && data.has(fd) && state === "written") state = "synced";
     else if (call.startsWith("p") || call === "writev") {
       if (data.has(fd)) state = "written";
@@ -52,7 +61,7 @@ function readOrder(trace: string): Order {
       state = "durable";
       order.commits++;
     } else if (/^, "\{\\"t\\":\\"(ack|event)/.test(rest)) {
-      if (state !== "durable") order.wrong.push(`told while ${state}: ${line}`);
+      if (state !== "durable" || framed) order.wrong.push(`told while ${framed ? "framed" : state}: ${line}`);
       order.acknowledged++;
     }
   }
@@ -63,15 +72,20 @@ if (!strace) cannot("the order of writes and acknowledgements", "no strace");
 else {
   t.test("an acknowledgement never precedes the sync of its data", async (t) => {
     const trace = join(root, "trace");
-    const calls = "trace=openat,fdatasync,pwrite64,pwritev,writev,write";
+    const calls = "trace=openat,fsync,fdatasync,pwrite64,pwritev,writev,write";
     const under = ["strace", "-f", "-qq", "-s", "32", "-e", calls, "-e", "signal=none", "-o", trace];
-    const cycle = { store: join(root, "traced"), notes, seed: 1, compact: true, failpoint: "after-publish:40", under };
-    const { result } = await runCycle(cycle, empty);
-    t.same(result.violations, []);
-    const order = readOrder(readFileSync(trace, "latin1"));
-    t.same(order.wrong, []);
-    t.ok(order.commits >= 40, `${order.commits} commits`);
-    t.ok(order.acknowledged >= 400, `${order.acknowledged} changes were acknowledged`);
+    let truth = empty;
+    for (const compact of [true, false]) {
+      const store = join(root, "traced");
+      const ran = await runCycle({ store, notes, seed: 1, compact, failpoint: "after-publish:200", under }, truth);
+      truth = ran.truth;
+      t.same(ran.result.violations, []);
+      const order = readOrder(readFileSync(trace, "latin1"));
+      t.same(order.wrong, []);
+      t.ok(order.commits >= (compact ? 100 : 2), `${order.commits} transactions`);
+      t.ok(order.frames >= 100, `${order.frames} frames of the journal`);
+      t.ok(order.acknowledged >= 1000, `${order.acknowledged} changes were acknowledged`);
+    }
   });
 
   const faults = ["fdatasync:error=EIO", "pwrite64:error=EIO", "pwrite64:error=EINVAL", "writev:error=EIO"];
@@ -102,6 +116,39 @@ else {
 
 if (whyNoDisk !== undefined) cannot("a full disk", whyNoDisk);
 else {
+  t.test("changes in the journal outlast a disk that another program fills", async (t) => {
+    const place = join(root, "filled");
+    mkdirSync(place);
+    const disk = new CutDisk(place, 128 * 1024 * 1024);
+    t.teardown(() => disk.dispose());
+    const ballast = join(disk.path, "ballast");
+    const path = join(disk.path, "store");
+    const store = openLmdb({ path, identity: "orch", clock: systemClock });
+    await store.commit([change("create", "first", 0)]);
+    await store.commit([change("create", "second", 0)]);
+    const fill = (): void => {
+      const fd = openSync(ballast, "w");
+      try {
+        for (;;) writeSync(fd, Buffer.alloc(64 * 1024, 1));
+      } catch (error) {
+        t.match(error, { code: "ENOSPC" });
+      }
+      closeSync(fd);
+    };
+    fill();
+    await t.rejects(store.commit([]), { name: "StoreError", kind: "full" }, "the tree cannot take them");
+    await t.rejects(store.commit([change("create", "third", 0)]), { name: "StoreError", kind: "full" });
+    await store.close();
+    t.throws(() => openLmdb({ path, identity: "orch", clock: systemClock }), { name: "StoreError", kind: "full" });
+    rmSync(ballast);
+    const again = openLmdb({ path, identity: "orch", clock: systemClock });
+    const keys: string[] = [];
+    await again.replay((records) => void keys.push(...records.map(({ key }) => key)));
+    t.same(keys, ["/registry/configmaps/first", "/registry/configmaps/second"]);
+    t.same(await again.commit([change("create", "third", 0)]), [{ revision: 3 }]);
+    await again.close();
+  });
+
   t.test("a full disk refuses changes, lets one delete, and takes changes again when there is room", async (t) => {
     const disk = new CutDisk(root, 128 * 1024 * 1024);
     const ballast = join(disk.path, "ballast");

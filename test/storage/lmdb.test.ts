@@ -36,7 +36,7 @@ t.test("lmdb: records fill the pages they come to", async (t) => {
     await store.commit(Array.from({ length: 8 }, (_, i) => change("create", `k${first + i}`, 0, "", 1300)));
   }
   const pagesOf = (place: string): number => statSync(join(place, "data.mdb")).size / 4096;
-  const state = readState(path);
+  const state = await readState(path);
   const restored = join(root, "restored");
   await writeState(restored, { identity: "orch", revision: state.revision }, state.records());
   await state.close();

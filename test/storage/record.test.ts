@@ -116,6 +116,6 @@ t.test("index, time and description entries come back, or are refused under anot
   t.throws(() => decodeTime(timeKey, time.subarray(1)), damage);
   const meta = { ...newMeta("orch"), floor: 3, revision: 9 };
   t.same(decodeMeta(encodeMeta(meta)), meta);
-  t.throws(() => decodeMeta(encodeMeta({ ...meta, format: 2 })), { ...damage, message: /format 2/ });
+  t.throws(() => decodeMeta(encodeMeta({ ...meta, format: 3 })), { ...damage, message: /format 3/ });
   t.throws(() => decodeMeta(Buffer.from("{}")), damage);
 });

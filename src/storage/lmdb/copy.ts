@@ -3,12 +3,13 @@
 // History is left behind. A restored store begins at a revision above every one its predecessor can have given out: its
 // floor is there. So whoever knew a later state than the one saved is told that history is gone (410), and a write that
 // expects a revision of then finds another one (409): no revision ever means two things.
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
 import { limits } from "../../config/limits.ts";
 import type { LiveObject } from "../liveobjects.ts";
-import { changeTypes, type Record } from "../store.ts";
+import { changeTypes, type Record, StoreError } from "../store.ts";
 import { anywhere, atEnd, damaged, fileOf, openBeside, syncDirectory } from "./file.ts";
+import { type JournalRecord, journalOf, journalRecords, readJournal } from "./journal.ts";
 import {
   decodeCurrent,
   decodeMeta,
@@ -19,6 +20,7 @@ import {
   encodeMeta,
   encodeNumberKey,
   encodeRecord,
+  isJournaled,
   newMeta,
   recordBytesMax,
 } from "./record.ts";
@@ -60,34 +62,73 @@ export interface StoreState {
   close(): Promise<void>;
 }
 
+/** How often a state is read again whose journal was written meanwhile. */
+const readingsMax = 5;
+
 /**
- * Opens the newest state of the store in a directory, which a server may have open and go on writing. Throws StoreError
- * "corrupt". To be closed soon: pages that the state needs are not used again meanwhile, and the file grows.
+ * Opens the newest state of the store in a directory, which a server may have open and go on writing. Rejects with
+ * StoreError "corrupt". To be closed soon: pages that the state needs are not used again meanwhile, and the file grows.
  */
-export function readState(path: string): StoreState {
-  const root = openBeside(fileOf(path), limits.storeBytesMax);
+export async function readState(path: string): Promise<StoreState> {
+  for (let reading = 1; ; reading++) {
+    const root = openBeside(fileOf(path), limits.storeBytesMax);
+    try {
+      return stateOf(path, root);
+    } catch (error) {
+      await root.close();
+      // Of a journal that is being written anew the parts of two may have been read.
+      if (!(error instanceof StoreError) || reading === readingsMax) throw error;
+    }
+  }
+}
+
+function stateOf(path: string, root: RootDatabase<Buffer, Buffer>): StoreState {
+  // Before the tree: what goes from one to the other meanwhile is in both, not in neither.
+  const journal = existsSync(journalOf(path)) ? readJournal(path) : undefined;
   const database = (name: string): Bytes =>
     root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
   const [log, current, meta] = [database("log"), database("current"), database("meta")] as const;
   if (log === undefined || current === undefined || meta === undefined) throw damaged("it has no description");
   const transaction = root.useReadTransaction();
-  const description = meta.get(metaKey, { transaction });
-  if (description === undefined) throw damaged("it has no description");
-  const { identity, revision: noted } = decodeMeta(Buffer.from(description));
-  const [newest] = [...log.getKeys({ reverse: true, limit: 1, transaction })];
-  const revision = Math.max(noted, newest === undefined ? 0 : decodeNumberKey(newest));
-  return {
-    identity,
-    revision,
-    records: () => liveRecords(log, current, transaction),
-    close: async () => {
-      transaction.done();
-      await root.close();
-    },
-  };
+  try {
+    const bytes = meta.get(metaKey, { transaction });
+    if (bytes === undefined) throw damaged("it has no description");
+    const description = decodeMeta(Buffer.from(bytes));
+    const [newest] = [...log.getKeys({ reverse: true, limit: 1, transaction })];
+    const revision = Math.max(description.revision, newest === undefined ? 0 : decodeNumberKey(newest));
+    const later = isJournaled(description) ? journalRecords(journal ?? readJournal(path), revision) : [];
+    return {
+      identity: description.identity,
+      revision: later.at(-1)?.revision ?? revision,
+      records: () => liveRecords(log, current, transaction, later),
+      close: async () => {
+        transaction.done();
+        await root.close();
+      },
+    };
+  } catch (error) {
+    transaction.done();
+    throw error;
+  }
 }
 
-function* liveRecords(log: Bytes, current: Bytes, transaction: Transaction): Generator<LiveRecord> {
+/** The newest record of each key that is in the journal. */
+function newestOf(records: readonly JournalRecord[]): Map<string, Record> {
+  const found = new Map<string, Record>();
+  for (const { revision, value } of records) {
+    const record = decodeRecord(revision, value);
+    found.set(record.key, record);
+  }
+  return found;
+}
+
+function* liveRecords(
+  log: Bytes,
+  current: Bytes,
+  transaction: Transaction,
+  later: readonly JournalRecord[],
+): Generator<LiveRecord> {
+  const newest = newestOf(later);
   let found = 0;
   for (const key of keysOf(log, transaction)) {
     const revision = decodeNumberKey(key);
@@ -98,11 +139,15 @@ function* liveRecords(log: Bytes, current: Bytes, transaction: Transaction): Gen
     if (mod < revision) throw damaged(`${record.key} is at ${mod}, and was changed at ${revision}`);
     if (mod > revision) continue;
     found++;
-    if (record.type !== changeTypes.delete) yield { revision, value };
+    if (record.type !== changeTypes.delete && !newest.has(record.key)) yield { revision, value };
   }
   let known = 0;
   for (const _ of keysOf(current, transaction)) known++;
   if (found !== known) throw damaged(`${found} keys in the log, ${known} in the index`);
+  for (const { revision, value } of later) {
+    const { key, type } = decodeRecord(revision, value);
+    if (type !== changeTypes.delete && newest.get(key)?.revision === revision) yield { revision, value };
+  }
 }
 
 function* keysOf(db: Bytes, transaction: Transaction): Generator<Buffer> {

@@ -45,6 +45,14 @@ export const anywhere: PutOptions = {};
  */
 export const atEnd: PutOptions = { append: true };
 
+/** Bytes a change or a compacted record takes besides its own: copies of pages of the trees. */
+export const changeBytesMax = 8 * pageBytes;
+
+/** Bytes a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
+export function footprint(bytes: number): number {
+  return bytes < pageBytes / 2 ? bytes : Math.ceil((bytes + 16) / pageBytes) * pageBytes;
+}
+
 /** LMDB's file in a store's directory. */
 export function fileOf(path: string): string {
   return join(path, fileName);
@@ -141,9 +149,11 @@ export interface Room {
   readonly grow: number;
   /** For deletes and compaction. */
   readonly last: number;
+  /** There is plenty besides: what is written a second later finds room as well. */
+  readonly isPlenty: boolean;
 }
 
-const boundless: Room = { grow: Number.POSITIVE_INFINITY, last: Number.POSITIVE_INFINITY };
+const boundless: Room = { grow: Number.POSITIVE_INFINITY, last: Number.POSITIVE_INFINITY, isPlenty: true };
 
 /** Makes sure that LMDB's writes find room: plenty of free space, or blocks at the end of the file that are there. */
 export class DiskRoom {
@@ -175,7 +185,7 @@ export class DiskRoom {
       2,
     );
     const inside = used - pages * pageBytes;
-    return { grow: room - (inside >= insideBytesMin ? lastBytesInside : lastBytes), last: room };
+    return { grow: room - (inside >= insideBytesMin ? lastBytesInside : lastBytes), last: room, isPlenty: false };
   }
 
   /** Writes zeros behind the file's end until it has `bytes` or the disk is full. Returns its size. */

@@ -26,7 +26,8 @@
 //                    8  4  CRC-32 of the key, then of bytes 0 to 7
 //
 //   meta      key    "store"
-//             value  JSON of Meta, then 4 bytes CRC-32 of it
+//             value  JSON of Meta, then 4 bytes CRC-32 of it; its format is 2 while records may be in the journal
+//                    (journal.ts) that are not here yet: earlier releases refuse such a store
 import { createHash } from "node:crypto";
 import { assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
@@ -39,6 +40,8 @@ export const headerBytes = 44;
 /** LMDB's longest key on 4 KiB pages. */
 export const lmdbKeyBytesMax = 1978;
 const format = 1;
+/** Of a description: the newest records may be in the journal, which earlier releases do not know. */
+const journaledFormat = 2;
 /** Flag of a record whose body is encrypted. */
 const sealedFlag = 1;
 const digitsMax = 16;
@@ -56,13 +59,15 @@ function corrupt(what: string): never {
   throw new StoreError("corrupt", `The store is damaged: ${what}`);
 }
 
-function readUint64(bytes: Buffer, at: number): number {
+/** Reads a number of 53 bits. Throws StoreError "corrupt" for a larger one. */
+export function readUint64(bytes: Buffer, at: number): number {
   const value = bytes.readUInt32LE(at + 4) * 0x1_0000_0000 + bytes.readUInt32LE(at);
   if (!Number.isSafeInteger(value)) corrupt(`number above 2^53 at byte ${at}`);
   return value;
 }
 
-function writeUint64(bytes: Buffer, value: number, at: number): void {
+/** Writes a number of 53 bits. */
+export function writeUint64(bytes: Buffer, value: number, at: number): void {
   bytes.writeUInt32LE(value % 0x1_0000_0000, at);
   bytes.writeUInt32LE(Math.floor(value / 0x1_0000_0000), at + 4);
 }
@@ -151,14 +156,26 @@ export function decodeMeta(bytes: Buffer): Meta {
   const text = bytes.subarray(0, -4);
   if (bytes.length < 4 || bytes.readUInt32LE(text.length) !== crc32(text)) corrupt("checksum of its description");
   const meta = JSON.parse(text.toString()) as Meta;
-  if (meta.format !== format)
-    throw new StoreError("corrupt", `The store has format ${meta.format}, this server reads ${format}`);
+  if (meta.format !== format && meta.format !== journaledFormat) {
+    const known = `${format} and ${journaledFormat}`;
+    throw new StoreError("corrupt", `The store has format ${meta.format}, this server reads ${known}`);
+  }
   return meta;
 }
 
 /** A description of a store that holds nothing. */
 export function newMeta(identity: string, revision = 0): Meta {
   return { format, identity, floor: revision, revision };
+}
+
+/** Whether records may be in the journal (journal.ts) that are nowhere else. */
+export function isJournaled(meta: Meta): boolean {
+  return meta.format === journaledFormat;
+}
+
+/** The same description of a store with a journal, or of one that is whole without. */
+export function withJournal(meta: Meta, journaled: boolean): Meta {
+  return { ...meta, format: journaled ? journaledFormat : format };
 }
 
 /** An upper bound of the bytes encodeRecord() needs for a change. */
@@ -223,6 +240,11 @@ export function encodeRecord(
     versionAt,
   };
   return { record, end };
+}
+
+/** Where the log value that begins at `at` ends, by the lengths in its header. */
+export function recordEnd(bytes: Buffer, at: number): number {
+  return at + headerBytes + bytes.readUInt32LE(at + 28) + bytes.readUInt32LE(at + 32) + bytes.readUInt32LE(at + 36);
 }
 
 /** Reads a log value; selection and body are slices of it. Throws StoreError "corrupt" on anything unexpected. */

@@ -1,4 +1,7 @@
-// The embedded engine: LMDB with one writer, one durable transaction per batch. See record.ts for the bytes.
+// The embedded engine: LMDB with one writer, and a journal before it (journal.ts). See record.ts for the bytes.
+//
+// A commit is one durable step: a frame of the journal, or one transaction that takes what is pending in the journal and
+// the commit itself to the tree. What is pending is in memory as well, where checks of a key's revision find it first.
 //
 // Two options of the library lose acknowledged writes at a power cut and are therefore never used: overlapping sync
 // (the default) shows a commit before it is on disk, and a transaction whose callback returns something may still be
@@ -33,15 +36,18 @@ import {
   anywhere,
   atEnd,
   bytesOf,
+  changeBytesMax,
   checkWitness,
   DiskRoom,
   damaged,
   fileOf,
+  footprint,
   openFile,
-  pageBytes,
   type Room,
   writeWitness,
 } from "./file.ts";
+import { frameHeaderBytes, Journal, journalOf, journalRecords, readJournal } from "./journal.ts";
+import { Pending } from "./pending.ts";
 import {
   decodeCurrent,
   decodeMeta,
@@ -54,9 +60,12 @@ import {
   encodeNumberKey,
   encodeRecord,
   encodeTime,
+  isJournaled,
   lmdbKeyBytesMax,
+  type Meta,
   newMeta,
   recordBytesMax,
+  withJournal,
 } from "./record.ts";
 
 type Bytes = Database<Buffer, Buffer>;
@@ -68,13 +77,6 @@ const scanKeysMax = 1000;
 const toldBytesMax = 4 * 1024 * 1024;
 /** Memory that records are read into. */
 const pieceBytes = 1024 * 1024;
-/** Bytes a change or a compacted record takes besides its own: copies of pages of the trees. */
-const changeBytesMax = 8 * pageBytes;
-
-/** Bytes a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
-function footprint(bytes: number): number {
-  return bytes < pageBytes / 2 ? bytes : Math.ceil((bytes + 16) / pageBytes) * pageBytes;
-}
 
 /** One word of an order-free sum over (key, revision) pairs, to compare the log with the index. */
 function pairSum(key: string, revision: number): number {
@@ -154,6 +156,9 @@ class LmdbStore implements Store {
   readonly #ages: Ages;
   readonly #feed = new Feed(this, (after) => this.#after(after));
   readonly #key = Buffer.allocUnsafe(8);
+  /** Undefined until a transaction with plenty of room begins it. */
+  #journal: Journal | undefined;
+  readonly #pending = new Pending();
   #bytes: number;
   /** Number of the last transaction that wrote. */
   #transaction: number;
@@ -185,8 +190,9 @@ class LmdbStore implements Store {
     }
     this.floor = meta.floor;
     this.revision = Math.max(meta.revision, this.#newestInLog());
-    this.#bytes = bytesOf(this.#log) + bytesOf(this.#current);
     if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
+    if (isJournaled(meta)) this.#recover();
+    this.#bytes = bytesOf(this.#log) + bytesOf(this.#current);
     checkWitness(options.path, this.revision);
     const samples: Sample[] = [];
     for (const key of this.#times.getKeys())
@@ -215,49 +221,45 @@ class LmdbStore implements Store {
     const records: Record[] = [];
     const keys = changes.map((change) => Buffer.from(change.key));
     const arena = Buffer.allocUnsafeSlow(
-      changes.reduce((sum, change, i) => sum + recordBytesMax(change, (keys[i] as Buffer).length), 0),
+      changes.reduce((sum, change, i) => sum + recordBytesMax(change, (keys[i] as Buffer).length), frameHeaderBytes),
     );
     let revision = this.revision;
     let bytes = this.#bytes;
-    let end = 0;
+    let end = frameHeaderBytes;
     const now = this.#ages.now();
     const sample = this.#ages.isDue(now, this.revision);
-    if (changes.length === 0 && !sample) return outcomes;
-    const room = this.#room.make(arena.length + changes.length * changeBytesMax);
-    let taken = 0;
-    failpoint("before-transaction");
-    this.#write(() => {
+    if (changes.length === 0 && !sample && this.#pending.records.length === 0) return outcomes;
+    const room = this.#makeRoom(arena.length + changes.length * changeBytesMax);
+    failpoint("before-commit");
+    this.#durably(() => {
       changes.forEach((change, i) => {
         const key = keys[i] as Buffer;
-        const currentKey = encodeCurrentKey(key);
-        const current = this.#currentOf(currentKey);
+        const current = this.#currentOf(change.key, key);
         const refused =
-          checkChange(change, key, current) ??
-          this.#checkGuard(change) ??
-          this.#checkRoom(change, key, bytes, taken, room);
+          checkChange(change, key, current) ?? this.#checkGuard(change) ?? this.#checkRoom(change, key, bytes, room);
         if (refused !== undefined) {
           outcomes.push(refused);
           return;
         }
         const place = { revision: revision + 1, previous: current.mod, createRevision: current.create || revision + 1 };
         const { record, end: recordEnd } = encodeRecord(arena, end, change, key, place);
-        this.#put(this.#log, encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd), atEnd);
-        this.#put(
-          this.#current,
-          currentKey,
-          encodeCurrent(currentKey, place.revision, change.type === changeTypes.delete ? 0 : place.createRevision),
-        );
+        this.#pending.add(record, arena.subarray(end, recordEnd));
         bytes += footprint(recordEnd - end);
-        taken += footprint(recordEnd - end) + changeBytesMax;
         revision = place.revision;
         end = recordEnd;
         records.push(record);
         outcomes.push({ revision });
       });
-      if (sample) this.#putSample(now);
-      failpoint("inside-transaction");
+      if (changes.length > 0 && !sample && room.isPlenty && this.#journal?.fits(end) === true) {
+        this.#assertAlone(lastTransaction(this.#root));
+        if (records.length > 0) this.#journal.append(arena.subarray(0, end), this.revision + 1, records.length);
+      } else {
+        this.#toTree(room, () => {
+          if (sample) this.#putSample(now);
+        });
+      }
     });
-    failpoint("after-transaction");
+    failpoint("after-commit");
     assertShared(outcomes.length === changes.length, `${outcomes.length} outcomes for ${changes.length} changes`);
     assertShared(records.length === revision - this.revision, `${records.length} records up to ${revision}`);
     // Of the newest revision before this batch: that one is at least this old.
@@ -287,6 +289,7 @@ class LmdbStore implements Store {
   }
 
   async #replay(take: Take): Promise<void> {
+    if (this.#pending.records.length > 0) this.#toTree(this.#makeRoom(0));
     let heads = 0;
     let sum = 0;
     let last = 0;
@@ -330,7 +333,7 @@ class LmdbStore implements Store {
       bytes += record.body.length;
       if (bytes >= toldBytesMax) break;
     }
-    return found;
+    return found.length > 0 ? found : this.#pending.after(revision);
   }
 
   revisionAged(ageMs: number): number {
@@ -342,8 +345,7 @@ class LmdbStore implements Store {
     if (target <= this.floor) return true;
     let floor = this.floor;
     let freed = 0;
-    this.#room.make(limits.compactRecordsMax * changeBytesMax);
-    this.#write(() => {
+    this.#toTree(this.#makeRoom(limits.compactRecordsMax * changeBytesMax), () => {
       const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: limits.compactRecordsMax })];
       for (const key of keys) {
         const at = decodeNumberKey(key);
@@ -357,7 +359,7 @@ class LmdbStore implements Store {
       // A short page was the last one: no record is left up to the target.
       if (keys.length < limits.compactRecordsMax) floor = target;
       for (const time of this.#ages.behind(floor)) this.#delete(this.#times, encodeNumberKey(time));
-      this.#put(this.#meta, metaKey, encodeMeta({ ...newMeta(this.#identity), floor, revision: this.revision }));
+      this.#putMeta(floor, this.#journal !== undefined);
       failpoint("inside-compaction");
     });
     assertShared(floor > this.floor, `A compaction moves the floor from ${this.floor} to ${floor}`);
@@ -369,26 +371,89 @@ class LmdbStore implements Store {
   }
 
   async close(): Promise<void> {
+    if (this.#failure === undefined && this.#journal !== undefined) this.#endJournal();
+    this.#journal?.close();
     writeWitness(this.#path, this.revision);
     await this.#root.close();
     this.#unlock();
   }
 
-  #checkGuard({ guard }: Change): Unguarded | undefined {
-    return guard && checkGuard(guard, this.#currentOf(encodeCurrentKey(Buffer.from(guard.key))));
+  /** Takes what a store that was not closed has in its journal to the tree. */
+  #recover(): void {
+    for (const { revision, value } of journalRecords(readJournal(this.#path), this.revision)) {
+      this.#pending.add(decodeRecord(revision, value), value);
+      this.revision = revision;
+    }
+    if (this.#pending.records.length === 0) return;
+    this.#makeRoom(0);
+    this.#write(() => this.#putPending());
+    this.#settled();
   }
 
-  /** Whether a change is refused because `bytes` are stored or `taken` is written by this transaction already. */
-  #checkRoom(change: Change, key: Buffer, bytes: number, taken: number, room: Room): Refusal | undefined {
+  /** Leaves a store that is whole without its journal, unless the disk is full. */
+  #endJournal(): void {
+    try {
+      this.#toTree(this.#makeRoom(0), () => this.#putMeta(this.floor, false));
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.kind !== "full") throw error;
+    }
+  }
+
+  #putMeta(floor: number, journaled: boolean): void {
+    const meta: Meta = { ...newMeta(this.#identity), floor, revision: this.revision };
+    this.#put(this.#meta, metaKey, encodeMeta(withJournal(meta, journaled)));
+  }
+
+  #checkGuard({ guard }: Change): Unguarded | undefined {
+    return guard && checkGuard(guard, this.#currentOf(guard.key, Buffer.from(guard.key)));
+  }
+
+  /** Room for what is pending and `bytes` more. Throws StoreError "full" when what is pending finds none. */
+  #makeRoom(bytes: number): Room {
+    const room = this.#room.make(this.#pending.bytes + bytes);
+    if (this.#pending.bytes <= room.last) return room;
+    throw new StoreError("full", `No space left on the disk of ${this.#path}`);
+  }
+
+  /** Whether a change is refused because `bytes` are stored, or for what is pending. */
+  #checkRoom(change: Change, key: Buffer, bytes: number, room: Room): Refusal | undefined {
     const grows = change.type !== changeTypes.delete;
     const size = footprint(recordBytesMax(change, key.length));
     if (grows && bytes + size > this.#bytesMax) {
       return { refused: "full", message: `The store holds ${bytes} of at most ${this.#bytesMax} bytes` };
     }
-    if (taken + size + changeBytesMax > (grows ? room.grow : room.last)) {
+    if (this.#pending.bytes + size + changeBytesMax > (grows ? room.grow : room.last)) {
       return { refused: "full", message: `No space left on the disk of ${this.#path}` };
     }
     return undefined;
+  }
+
+  /** Takes what is pending to the tree, with what `more` writes, in one durable transaction. */
+  #toTree(room: Room, more?: () => void): void {
+    const journal = this.#journal ?? (room.isPlenty ? new Journal(journalOf(this.#path)) : undefined);
+    this.#write(() => {
+      this.#putPending();
+      if (journal !== this.#journal) this.#putMeta(this.floor, true);
+      more?.();
+      failpoint("inside-transaction");
+    });
+    this.#journal = journal;
+    this.#settled();
+  }
+
+  #putPending(): void {
+    for (const { revision, value } of this.#pending.records)
+      this.#put(this.#log, encodeNumberKey(revision, this.#key), value, atEnd);
+    for (const [key, { mod, create }] of this.#pending.keys) {
+      const currentKey = encodeCurrentKey(Buffer.from(key));
+      this.#put(this.#current, currentKey, encodeCurrent(currentKey, mod, create));
+    }
+  }
+
+  /** The tree has everything. */
+  #settled(): void {
+    this.#pending.clear();
+    this.#journal?.restart();
   }
 
   /**
@@ -396,19 +461,29 @@ class LmdbStore implements Store {
    * that the disk has room.
    */
   #write(work: () => void): void {
-    if (this.#failure !== undefined) throw this.#failure;
-    this.#dirty = false;
-    try {
+    this.#durably(() => {
+      this.#dirty = false;
       this.#root.transactionSync(() => {
-        const transaction = this.#root.getWriteTxnId();
-        assertShared(
-          transaction === this.#transaction + 1,
-          `Transaction ${transaction} after ${this.#transaction}: another process wrote`,
-        );
+        this.#assertAlone(this.#root.getWriteTxnId() - 1);
         work();
       });
       // LMDB gives the number of a transaction that wrote nothing to the next one.
       if (this.#dirty) this.#transaction++;
+    });
+    // Reads of this turn would go on with what was there before.
+    this.#root.resetReadTxn();
+  }
+
+  /** `last`: the number of the last transaction of the tree. */
+  #assertAlone(last: number): void {
+    assertShared(last === this.#transaction, `Transaction ${last} after ${this.#transaction}: another process wrote`);
+  }
+
+  /** Runs a step after which everything is on the disk. When it fails, nothing is known any more. */
+  #durably(step: () => void): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      step();
     } catch (error) {
       // Which changes reached the disk is unknown now, and only a restart can tell.
       const known = error instanceof StoreError || error instanceof AssertionFailure;
@@ -434,7 +509,12 @@ class LmdbStore implements Store {
     return Buffer.from(value.buffer, value.byteOffset, value.length);
   }
 
-  #currentOf(currentKey: Buffer): Current {
+  /** The state of a key, whose UTF-8 bytes are `bytes`: of what is pending, or else of the tree. */
+  #currentOf(key: string, bytes: Buffer): Current {
+    return this.#pending.keys.get(key) ?? this.#indexed(encodeCurrentKey(bytes));
+  }
+
+  #indexed(currentKey: Buffer): Current {
     const value = this.#current.getBinary(currentKey);
     return value === undefined
       ? { mod: 0, create: 0 }
@@ -463,7 +543,7 @@ class LmdbStore implements Store {
     const freed = this.#remove(record.previous);
     if (record.type !== changeTypes.delete) return freed;
     const currentKey = encodeCurrentKey(Buffer.from(record.key));
-    if (this.#currentOf(currentKey).mod === record.revision) this.#delete(this.#current, currentKey);
+    if (this.#indexed(currentKey).mod === record.revision) this.#delete(this.#current, currentKey);
     return freed + this.#remove(record.revision);
   }
 
@@ -481,7 +561,7 @@ class LmdbStore implements Store {
     let entries = 0;
     let left = sum;
     for (const key of this.#keys(this.#current)) {
-      const { mod } = this.#currentOf(key);
+      const { mod } = this.#indexed(key);
       // A hashed key is not text: its pair is summed over the key in the record.
       const text =
         key.length <= lmdbKeyBytesMax && key[0] !== 0xff
