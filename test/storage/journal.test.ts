@@ -149,6 +149,26 @@ t.test("journal: a store that was not closed comes back whole", async (t) => {
   t.equal(await digest(copy), await digest(path));
 });
 
+t.test("journal: one that begins with a compaction is one as well", async (t) => {
+  const { store, path } = await opened();
+  await store.close();
+  const again = openLmdb({ path, identity: "orch", clock: new HandClock() });
+  await again.compact(5);
+  await again.commit([change("update", "a", 6, "last")]);
+  const copy = copyOf(path);
+  await again.close();
+  t.equal(await digest(copy), await digest(path));
+});
+
+t.test("journal: a store that came back is whole without it once it is closed", async (t) => {
+  const { store, path } = await opened();
+  const copy = copyOf(path);
+  await store.close();
+  const wanted = await digest(copy);
+  rmSync(join(copy, "journal"));
+  t.equal(await digest(copy), wanted);
+});
+
 t.test("journal: changes are checked against what is in it", async (t) => {
   const { store } = await opened();
   const guard = { key: "/registry/configmaps/b", revision: 2 };

@@ -158,6 +158,8 @@ class LmdbStore implements Store {
   readonly #key = Buffer.allocUnsafe(8);
   /** Undefined until a transaction with plenty of room begins it. */
   #journal: Journal | undefined;
+  /** Whether the tree says that there is one. */
+  #isJournaled = false;
   readonly #pending = new Pending();
   #bytes: number;
   /** Number of the last transaction that wrote. */
@@ -191,7 +193,8 @@ class LmdbStore implements Store {
     this.floor = meta.floor;
     this.revision = Math.max(meta.revision, this.#newestInLog());
     if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
-    if (isJournaled(meta)) this.#recover();
+    this.#isJournaled = isJournaled(meta);
+    if (this.#isJournaled) this.#recover();
     this.#bytes = bytesOf(this.#log) + bytesOf(this.#current);
     checkWitness(options.path, this.revision);
     const samples: Sample[] = [];
@@ -371,7 +374,7 @@ class LmdbStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.#failure === undefined && this.#journal !== undefined) this.#endJournal();
+    if (this.#failure === undefined && this.#isJournaled) this.#endJournal();
     this.#journal?.close();
     writeWitness(this.#path, this.revision);
     await this.#root.close();
@@ -402,6 +405,7 @@ class LmdbStore implements Store {
   #putMeta(floor: number, journaled: boolean): void {
     const meta: Meta = { ...newMeta(this.#identity), floor, revision: this.revision };
     this.#put(this.#meta, metaKey, encodeMeta(withJournal(meta, journaled)));
+    this.#isJournaled = journaled;
   }
 
   #checkGuard({ guard }: Change): Unguarded | undefined {
@@ -430,14 +434,14 @@ class LmdbStore implements Store {
 
   /** Takes what is pending to the tree, with what `more` writes, in one durable transaction. */
   #toTree(room: Room, more?: () => void): void {
-    const journal = this.#journal ?? (room.isPlenty ? new Journal(journalOf(this.#path)) : undefined);
+    const begins = this.#journal === undefined && room.isPlenty;
+    if (begins) this.#journal = new Journal(journalOf(this.#path));
     this.#write(() => {
       this.#putPending();
-      if (journal !== this.#journal) this.#putMeta(this.floor, true);
+      if (begins) this.#putMeta(this.floor, true);
       more?.();
       failpoint("inside-transaction");
     });
-    this.#journal = journal;
     this.#settled();
   }
 
