@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
@@ -46,7 +56,7 @@ function readOrder(trace: string): Order {
   let state: "durable" | "written" | "synced" = "durable";
   for (const line of trace.split("\n")) {
     const [, call = "", fd = "", rest = ""] = /^\d+ +(\w+)\((\w+)\b(.*)$/.exec(line) ?? [];
-    const [, file, opened] = /(data\.mdb|journal)".*= (\d+)$/.exec(rest) ?? [];
+    const [, file, opened] = /(data\.mdb|journal)(?:\.new)?".*= (\d+)$/.exec(rest) ?? [];
     if (call === "openat" && opened !== undefined) {
       for (const files of [data, meta, journal]) files.delete(opened);
       (file === "journal" ? journal : rest.includes("O_DSYNC") ? meta : data).add(opened);
@@ -195,6 +205,12 @@ else {
     };
     t.equal(await fill(), "full");
     t.same(await stored(), live, "reads go on");
+    const copy = join(root, "copy");
+    mkdirSync(copy);
+    copyFileSync(join(path, "data.mdb"), join(copy, "data.mdb"));
+    const copied = openLmdb({ path: copy, identity: "orch", clock: systemClock });
+    t.equal(copied.revision, store.revision, "a start has nothing to write");
+    await copied.close();
     for (let round = 0; round < 5; round++) {
       const before = live.size;
       const names = [...live.keys()].filter((_, i) => i % 3 === round % 3);

@@ -37,84 +37,112 @@ function frame(first: number, names: readonly string[], padding = 0): Buffer {
 /** A journal with these frames, and its bytes. */
 function journalWith(
   frames: readonly (readonly [first: number, names: readonly string[], padding?: number])[],
-): Buffer {
-  const file = journalOf(place());
-  const journal = new Journal(file);
+): Written {
+  const path = place();
+  const journal = make(path);
   for (const [first, names, padding] of frames) journal.append(frame(first, names, padding), first, names.length);
   journal.close();
-  return readFileSync(file);
+  return { bytes: readFileSync(journalOf(path)), name: journal.name };
 }
 
-const revisions = (bytes: Buffer, tree: number): number[] =>
-  journalRecords(bytes, tree).map(({ revision }) => revision);
+interface Written {
+  readonly bytes: Buffer;
+  readonly name: string;
+}
+
+function make(path: string): Journal {
+  const journal = Journal.make(path);
+  if (journal === undefined) throw new Error("No room for a journal");
+  return journal;
+}
+
+const revisions = ({ bytes, name }: Written, tree: number): number[] =>
+  journalRecords(bytes, name, tree).map(({ revision }) => revision);
 
 t.test("journal: what the tree has is left out, and what it must have is asked for", async (t) => {
-  const bytes = journalWith([
+  const written = journalWith([
     [11, ["a", "b"]],
     [13, ["c"], 3000],
     [14, ["d", "e", "f"]],
   ]);
-  t.equal(bytes.length, journalBytes);
-  t.same(revisions(bytes, 10), [11, 12, 13, 14, 15, 16]);
-  t.same(revisions(bytes, 16), []);
-  t.same(revisions(bytes, 1000), []);
-  t.throws(() => revisions(bytes, 9), corrupt);
-  t.same(revisions(Buffer.alloc(0), 10), []);
-  t.same(revisions(Buffer.alloc(journalBytes), 10), []);
+  t.equal(written.bytes.length, journalBytes);
+  t.same(revisions(written, 10), [11, 12, 13, 14, 15, 16]);
+  t.same(revisions(written, 16), []);
+  t.same(revisions(written, 1000), []);
+  t.throws(() => revisions(written, 9), corrupt);
+  t.same(revisions({ ...written, name: "00".repeat(16) }, 10), [], "another journal's");
+  for (const bytes of [0, 39, 40, journalBytes]) t.same(revisions({ ...written, bytes: Buffer.alloc(bytes) }, 10), []);
 });
 
 t.test("journal: frames of before lie behind the newer ones and are none of them", async (t) => {
-  const file = journalOf(place());
-  const journal = new Journal(file);
+  const path = place();
+  const journal = make(path);
+  const { name } = journal;
   for (let i = 0; i < 20; i++) journal.append(frame(1 + i, [`k${i}`], 700), 1 + i, 1);
   journal.restart();
   // Ends where one of the others begins.
   journal.append(frame(21, ["x"], 700), 21, 1);
-  t.same(revisions(readFileSync(file), 20), [21]);
+  t.same(revisions({ bytes: readFileSync(journalOf(path)), name }, 20), [21]);
   journal.append(frame(22, ["y", "z"], 100), 22, 2);
-  t.same(revisions(readFileSync(file), 20), [21, 22, 23]);
+  t.same(revisions({ bytes: readFileSync(journalOf(path)), name }, 20), [21, 22, 23]);
   journal.close();
 });
 
 t.test("journal: a last frame that was half written is left out, at whatever byte it ends", async (t) => {
-  const frames = [
+  const first = frame(11, ["a", "b"]);
+  const last = frame(13, ["c", "d"], 600);
+  const { bytes, name } = journalWith([
     [11, ["a", "b"]],
     [13, ["c", "d"], 600],
-  ] as const;
-  const before = journalWith(frames.slice(0, 1));
-  const after = journalWith(frames);
-  const end =
-    after.length -
-    Buffer.from(after)
-      .reverse()
-      .findIndex((byte) => byte !== 0);
-  for (let at = 512; at < end; at++) {
-    const torn = Buffer.concat([after.subarray(0, at), before.subarray(at)]);
-    t.same(revisions(torn, 10), [11, 12], `${at} bytes of it`);
+  ]);
+  t.ok(first.length < 4096, "it lies in a sector of its own");
+  for (let written = 0; written < last.length; written++) {
+    const torn = Buffer.from(bytes).fill(0, 4096 + written);
+    t.same(revisions({ bytes: torn, name }, 10), [11, 12], `${written} bytes of it`);
   }
-  t.same(revisions(after, 10), [11, 12, 13, 14]);
+  t.same(revisions({ bytes, name }, 10), [11, 12, 13, 14]);
 });
 
 t.test("journal: a flipped bit in a frame with others behind it is found out", async (t) => {
-  const bytes = journalWith([
+  const lengths = [frame(11, ["a", "b"]).length, frame(13, ["c"]).length];
+  const { bytes, name } = journalWith([
     [11, ["a", "b"]],
     [13, ["c"]],
     [14, ["d"]],
   ]);
-  const whole = [11, 12, 13, 14];
-  let found = 0;
-  for (let bit = 0; bit < 8 * 1024; bit++) {
+  for (let bit = 0; bit < 8 * 2 * 4096; bit++) {
     const damaged = Buffer.from(bytes);
     damaged.writeUInt8(damaged.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-    try {
-      t.same(revisions(damaged, 10), whole, `bit ${bit}`);
-    } catch (error) {
-      t.match(error, corrupt);
-      found++;
-    }
+    const matters = (bit >> 3) % 4096 < (lengths[bit >> 15] as number);
+    if (matters) t.throws(() => revisions({ bytes: damaged, name }, 10), corrupt, `bit ${bit}`);
+    else t.same(revisions({ bytes: damaged, name }, 10), [11, 12, 13, 14], `bit ${bit}`);
   }
-  // Two sectors, each with a frame that does not fill it.
-  t.ok(found > 8 * 500, `${found} bits were found out`);
+});
+
+t.test("journal: nothing a client has stored passes for a frame", async (t) => {
+  const path = place();
+  const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
+  await store.commit([change("create", "first", 0)]);
+  // Frames as another journal has them, of records that nobody made, at each place where one may begin.
+  const { bytes } = journalWith([[5, ["forged"]]]);
+  for (const [name, selection] of [
+    ["next", bytes.subarray(0, 64 * 1024)],
+    ["later", journalWith([[1000, ["forged"]]]).bytes.subarray(0, 64 * 1024)],
+  ] as const) {
+    const sectors = Buffer.alloc(selection.length + 4096);
+    const ahead = frameHeaderBytes + 44 + `/registry/configmaps/${name}`.length;
+    for (let at = 4096 - ahead; at + 512 < sectors.length; at += 4096) sectors.set(selection.subarray(0, 512), at);
+    await store.commit([{ ...change("create", name, 0), selection: sectors }]);
+    await store.commit([]);
+  }
+  await store.commit([change("create", "last", 0)]);
+  const state = await readState(path);
+  t.equal(state.revision, 4);
+  await state.close();
+  const copy = openLmdb({ path: copyOf(path), identity: "orch", clock: new HandClock() });
+  t.equal(copy.revision, 4);
+  await copy.close();
+  await store.close();
 });
 
 /** A copy of a store's directory that another process would find after the end of this one. */
@@ -167,6 +195,26 @@ t.test("journal: a store that came back is whole without it once it is closed", 
   const wanted = await digest(copy);
   rmSync(join(copy, "journal"));
   t.equal(await digest(copy), wanted);
+});
+
+t.test("journal: another process that opens the store loses nothing that was acknowledged", async (t) => {
+  const path = place();
+  const open = (): Store => openLmdb({ path, identity: "orch", clock: new HandClock() });
+  const store = open();
+  await store.commit([change("create", "first", 0)]);
+  await store.commit([]);
+  // As another process would that ignores the lock.
+  rmSync(join(path, "owner"));
+  const other = open();
+  await t.rejects(store.commit([change("create", "second", 0)]), { message: /another process/ });
+  t.same(await other.commit([change("create", "other", 0)]), [{ revision: 2 }]);
+  t.same(await other.commit([change("create", "another", 0)]), [{ revision: 3 }]);
+  await t.rejects(store.commit([change("create", "second", 0)]), { message: /another process/ });
+  const copy = openLmdb({ path: copyOf(path), identity: "orch", clock: new HandClock() });
+  t.equal(copy.revision, 3);
+  await copy.close();
+  await other.close();
+  await store.close();
 });
 
 t.test("journal: changes are checked against what is in it", async (t) => {

@@ -16,6 +16,7 @@ import {
   lmdbKeyBytesMax,
   newMeta,
   recordBytesMax,
+  withJournal,
 } from "../../src/storage/lmdb/record.ts";
 import { change, readBody } from "../support/changes.ts";
 
@@ -117,5 +118,9 @@ t.test("index, time and description entries come back, or are refused under anot
   const meta = { ...newMeta("orch"), floor: 3, revision: 9 };
   t.same(decodeMeta(encodeMeta(meta)), meta);
   t.throws(() => decodeMeta(encodeMeta({ ...meta, format: 3 })), { ...damage, message: /format 3/ });
+  const journaled = withJournal(meta, "0123456789abcdef0123456789abcdef");
+  t.same(decodeMeta(encodeMeta(journaled)), { ...meta, format: 2, journal: "0123456789abcdef0123456789abcdef" });
+  t.same(withJournal(journaled, undefined), meta);
+  t.throws(() => decodeMeta(encodeMeta({ ...journaled, format: 1 })), damage);
   t.throws(() => decodeMeta(Buffer.from("{}")), damage);
 });

@@ -20,7 +20,6 @@ import {
   encodeMeta,
   encodeNumberKey,
   encodeRecord,
-  isJournaled,
   newMeta,
   recordBytesMax,
 } from "./record.ts";
@@ -96,7 +95,8 @@ function stateOf(path: string, root: RootDatabase<Buffer, Buffer>): StoreState {
     const description = decodeMeta(Buffer.from(bytes));
     const [newest] = [...log.getKeys({ reverse: true, limit: 1, transaction })];
     const revision = Math.max(description.revision, newest === undefined ? 0 : decodeNumberKey(newest));
-    const later = isJournaled(description) ? journalRecords(journal ?? readJournal(path), revision) : [];
+    const { journal: name } = description;
+    const later = name === undefined ? [] : journalRecords(journal ?? readJournal(path), name, revision);
     return {
       identity: description.identity,
       revision: later.at(-1)?.revision ?? revision,

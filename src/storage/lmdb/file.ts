@@ -63,6 +63,12 @@ export function damaged(what: string): StoreError {
   return new StoreError("corrupt", `The store is damaged: ${what}`);
 }
 
+/** Whether the file system says that there is no room, for anybody or for us. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
 /** Opens or creates the file. Throws StoreError "corrupt", or "full" when there is no room for a new one. */
 export function openFile(file: string, bytesMax: number): Root {
   checkFile(file);
@@ -195,8 +201,7 @@ export class DiskRoom {
     try {
       while (size < bytes) size += writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - size), size);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
+      if (!isDiskFull(error)) throw error;
     } finally {
       closeSync(fd);
     }

@@ -26,8 +26,8 @@
 //                    8  4  CRC-32 of the key, then of bytes 0 to 7
 //
 //   meta      key    "store"
-//             value  JSON of Meta, then 4 bytes CRC-32 of it; its format is 2 while records may be in the journal
-//                    (journal.ts) that are not here yet: earlier releases refuse such a store
+//             value  JSON of Meta, then 4 bytes CRC-32 of it; its format is 2 where it names a journal (journal.ts), in
+//                    which records may be that are not here yet: earlier releases refuse such a store
 import { createHash } from "node:crypto";
 import { assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
@@ -40,7 +40,7 @@ export const headerBytes = 44;
 /** LMDB's longest key on 4 KiB pages. */
 export const lmdbKeyBytesMax = 1978;
 const format = 1;
-/** Of a description: the newest records may be in the journal, which earlier releases do not know. */
+/** Of a description that names a journal. */
 const journaledFormat = 2;
 /** Flag of a record whose body is encrypted. */
 const sealedFlag = 1;
@@ -53,6 +53,8 @@ export interface Meta {
   readonly floor: number;
   /** Newest revision at the time of writing; the log's newest record may be newer. */
   readonly revision: number;
+  /** The journal that has, or may have, records after the log's newest, by its random name: 32 hexadecimal digits. */
+  readonly journal?: string;
 }
 
 function corrupt(what: string): never {
@@ -160,6 +162,7 @@ export function decodeMeta(bytes: Buffer): Meta {
     const known = `${format} and ${journaledFormat}`;
     throw new StoreError("corrupt", `The store has format ${meta.format}, this server reads ${known}`);
   }
+  if ((meta.format === journaledFormat) !== (meta.journal !== undefined)) corrupt("its description names no journal");
   return meta;
 }
 
@@ -168,14 +171,9 @@ export function newMeta(identity: string, revision = 0): Meta {
   return { format, identity, floor: revision, revision };
 }
 
-/** Whether records may be in the journal (journal.ts) that are nowhere else. */
-export function isJournaled(meta: Meta): boolean {
-  return meta.format === journaledFormat;
-}
-
-/** The same description of a store with a journal, or of one that is whole without. */
-export function withJournal(meta: Meta, journaled: boolean): Meta {
-  return { ...meta, format: journaled ? journaledFormat : format };
+/** The same description with another journal, or with none. */
+export function withJournal({ journal: _, ...meta }: Meta, journal: string | undefined): Meta {
+  return journal === undefined ? { ...meta, format } : { ...meta, format: journaledFormat, journal };
 }
 
 /** An upper bound of the bytes encodeRecord() needs for a change. */
@@ -247,11 +245,15 @@ export function recordEnd(bytes: Buffer, at: number): number {
   return at + headerBytes + bytes.readUInt32LE(at + 28) + bytes.readUInt32LE(at + 32) + bytes.readUInt32LE(at + 36);
 }
 
+/** Whether a log value of at least a header is what was stored at a revision. */
+export function isWhole(revision: number, bytes: Buffer): boolean {
+  return bytes.readUInt32LE(0) === crc32(bytes.subarray(4), crc32(encodeNumberKey(revision)));
+}
+
 /** Reads a log value; selection and body are slices of it. Throws StoreError "corrupt" on anything unexpected. */
 export function decodeRecord(revision: number, bytes: Buffer): Record {
   if (bytes.length < headerBytes) corrupt(`record ${revision} of ${bytes.length} bytes`);
-  const sum = crc32(bytes.subarray(4), crc32(encodeNumberKey(revision)));
-  if (bytes.readUInt32LE(0) !== sum) corrupt(`checksum of record ${revision}`);
+  if (!isWhole(revision, bytes)) corrupt(`checksum of record ${revision}`);
   const flags = bytes.readUInt16LE(6);
   if (bytes[4] !== format || flags > sealedFlag) corrupt(`record ${revision} has an unknown format`);
   const isSealed = flags === sealedFlag;

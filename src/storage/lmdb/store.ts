@@ -46,7 +46,7 @@ import {
   type Room,
   writeWitness,
 } from "./file.ts";
-import { frameHeaderBytes, Journal, journalOf, journalRecords, readJournal } from "./journal.ts";
+import { frameHeaderBytes, Journal, journalRecords, readJournal } from "./journal.ts";
 import { Pending } from "./pending.ts";
 import {
   decodeCurrent,
@@ -60,7 +60,6 @@ import {
   encodeNumberKey,
   encodeRecord,
   encodeTime,
-  isJournaled,
   lmdbKeyBytesMax,
   type Meta,
   newMeta,
@@ -158,8 +157,6 @@ class LmdbStore implements Store {
   readonly #key = Buffer.allocUnsafe(8);
   /** Undefined until a transaction with plenty of room begins it. */
   #journal: Journal | undefined;
-  /** Whether the tree says that there is one. */
-  #isJournaled = false;
   readonly #pending = new Pending();
   #bytes: number;
   /** Number of the last transaction that wrote. */
@@ -193,8 +190,7 @@ class LmdbStore implements Store {
     this.floor = meta.floor;
     this.revision = Math.max(meta.revision, this.#newestInLog());
     if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
-    this.#isJournaled = isJournaled(meta);
-    if (this.#isJournaled) this.#recover();
+    if (meta.journal !== undefined) this.#recover(meta, meta.journal);
     this.#bytes = bytesOf(this.#log) + bytesOf(this.#current);
     checkWitness(options.path, this.revision);
     const samples: Sample[] = [];
@@ -254,8 +250,9 @@ class LmdbStore implements Store {
         outcomes.push({ revision });
       });
       if (changes.length > 0 && !sample && room.isPlenty && this.#journal?.fits(end) === true) {
-        this.#assertAlone(lastTransaction(this.#root));
         if (records.length > 0) this.#journal.append(arena.subarray(0, end), this.revision + 1, records.length);
+        // Who opens the store writes a transaction before it reads the journal: it has read this frame, or is noticed.
+        this.#assertAlone(lastTransaction(this.#root));
       } else {
         this.#toTree(room, () => {
           if (sample) this.#putSample(now);
@@ -362,7 +359,7 @@ class LmdbStore implements Store {
       // A short page was the last one: no record is left up to the target.
       if (keys.length < limits.compactRecordsMax) floor = target;
       for (const time of this.#ages.behind(floor)) this.#delete(this.#times, encodeNumberKey(time));
-      this.#putMeta(floor, this.#journal !== undefined);
+      this.#putMeta(floor, this.#journal);
       failpoint("inside-compaction");
     });
     assertShared(floor > this.floor, `A compaction moves the floor from ${this.floor} to ${floor}`);
@@ -374,38 +371,49 @@ class LmdbStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.#failure === undefined && this.#isJournaled) this.#endJournal();
-    this.#journal?.close();
-    writeWitness(this.#path, this.revision);
-    await this.#root.close();
-    this.#unlock();
+    try {
+      if (this.#failure === undefined && this.#journal !== undefined) this.#endJournal();
+    } finally {
+      this.#journal?.close();
+      writeWitness(this.#path, this.revision);
+      await this.#root.close();
+      this.#unlock();
+    }
   }
 
   /** Takes what a store that was not closed has in its journal to the tree. */
-  #recover(): void {
-    for (const { revision, value } of journalRecords(readJournal(this.#path), this.revision)) {
-      this.#pending.add(decodeRecord(revision, value), value);
+  #recover(meta: Meta, name: string): void {
+    // Another process that writes all the same acknowledges nothing from here on: see commit().
+    this.#makeRoom(0);
+    this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
+    for (const { revision, value } of journalRecords(readJournal(this.#path), name, this.revision)) {
+      const record = decodeRecord(revision, value);
+      const { mod } = this.#currentOf(record.key, Buffer.from(record.key));
+      if (record.previous !== mod)
+        throw damaged(`${record.key} is at ${mod}, and its journal expects ${record.previous}`);
+      this.#pending.add(record, value);
       this.revision = revision;
     }
-    if (this.#pending.records.length === 0) return;
     this.#makeRoom(0);
-    this.#write(() => this.#putPending());
+    this.#write(() => {
+      this.#putPending();
+      this.#putMeta(meta.floor, undefined);
+    });
     this.#settled();
   }
 
   /** Leaves a store that is whole without its journal, unless the disk is full. */
   #endJournal(): void {
     try {
-      this.#toTree(this.#makeRoom(0), () => this.#putMeta(this.floor, false));
+      this.#toTree({ ...this.#makeRoom(0), isPlenty: false });
     } catch (error) {
       if (!(error instanceof StoreError) || error.kind !== "full") throw error;
     }
   }
 
-  #putMeta(floor: number, journaled: boolean): void {
+  #putMeta(floor: number, journal: Journal | undefined): void {
     const meta: Meta = { ...newMeta(this.#identity), floor, revision: this.revision };
-    this.#put(this.#meta, metaKey, encodeMeta(withJournal(meta, journaled)));
-    this.#isJournaled = journaled;
+    this.#put(this.#meta, metaKey, encodeMeta(withJournal(meta, journal?.name)));
   }
 
   #checkGuard({ guard }: Change): Unguarded | undefined {
@@ -432,16 +440,21 @@ class LmdbStore implements Store {
     return undefined;
   }
 
-  /** Takes what is pending to the tree, with what `more` writes, in one durable transaction. */
+  /**
+   * Takes what is pending to the tree, with what `more` writes, in one durable transaction. There is a journal from a
+   * transaction with plenty of room on, and none from one without, so that a start on a full disk has nothing to write.
+   */
   #toTree(room: Room, more?: () => void): void {
-    const begins = this.#journal === undefined && room.isPlenty;
-    if (begins) this.#journal = new Journal(journalOf(this.#path));
+    const before = this.#journal;
+    if (room.isPlenty) this.#durably(() => (this.#journal ??= Journal.make(this.#path)));
+    else this.#journal = undefined;
     this.#write(() => {
       this.#putPending();
-      if (begins) this.#putMeta(this.floor, true);
+      if (this.#journal !== before) this.#putMeta(this.floor, this.#journal);
       more?.();
       failpoint("inside-transaction");
     });
+    if (this.#journal !== before) before?.close();
     this.#settled();
   }
 
@@ -585,6 +598,11 @@ class LmdbStore implements Store {
   }
 }
 
+/** The library's types leave this out; getStats() has the number as well, and asks four databases for theirs. */
+interface Environment {
+  readonly env: { info(): { readonly lastTxnId: number } };
+}
+
 function lastTransaction(root: RootDatabase<Buffer, Buffer>): number {
-  return (root.getStats() as { lastTxnId: number }).lastTxnId;
+  return (root as unknown as Environment).env.info().lastTxnId;
 }
