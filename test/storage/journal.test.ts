@@ -6,7 +6,7 @@ import { readState } from "../../src/storage/lmdb/copy.ts";
 import { frameHeaderBytes, Journal, journalBytes, journalOf, journalRecords } from "../../src/storage/lmdb/journal.ts";
 import { encodeRecord, recordBytesMax } from "../../src/storage/lmdb/record.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
-import type { Change, Store } from "../../src/storage/store.ts";
+import type { Change, Store, StoreError } from "../../src/storage/store.ts";
 import { HandClock } from "../contract/store.ts";
 import { digest } from "../crash/flip.ts";
 import { change, readBody } from "../support/changes.ts";
@@ -110,13 +110,24 @@ t.test("journal: a flipped bit in a frame with others behind it is found out", a
     [13, ["c"]],
     [14, ["d"]],
   ]);
-  for (let bit = 0; bit < 8 * 2 * 4096; bit++) {
-    const damaged = Buffer.from(bytes);
+  const wrong: number[] = [];
+  const damaged = Buffer.from(bytes);
+  const flip = (bit: number): void => {
     damaged.writeUInt8(damaged.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+  };
+  for (let bit = 0; bit < 8 * 2 * 4096; bit++) {
+    flip(bit);
+    let found = "";
+    try {
+      found = revisions({ bytes: damaged, name }, 10).join();
+    } catch (error) {
+      found = (error as StoreError).kind;
+    }
+    flip(bit);
     const matters = (bit >> 3) % 4096 < (lengths[bit >> 15] as number);
-    if (matters) t.throws(() => revisions({ bytes: damaged, name }, 10), corrupt, `bit ${bit}`);
-    else t.same(revisions({ bytes: damaged, name }, 10), [11, 12, 13, 14], `bit ${bit}`);
+    if (found !== (matters ? "corrupt" : "11,12,13,14")) wrong.push(bit);
   }
+  t.same(wrong, []);
 });
 
 t.test("journal: nothing a client has stored passes for a frame", async (t) => {
