@@ -105,7 +105,7 @@ export class WorkQueue {
 
   /** A key is to be worked on at `atMs` and not before, whatever it waits for. False: there are too many. */
   postpone(key: string, atMs: number): boolean {
-    if (!this.has(key) && !this.#hasRoom(key)) return false;
+    if (!this.#hasRoom(key)) return false;
     this.#ready.delete(key);
     this.#asked.delete(key);
     this.#retries.delete(key);
