@@ -307,7 +307,7 @@ export class StoreLoop {
     }
   }
 
-  /** Looks for old records. The empty commit notes the time when changes have stopped. */
+  /** Looks for old records. The empty commit notes the time when changes have stopped, and takes a journal to its tree. */
   async #look(): Promise<void> {
     this.#due = false;
     await this.#ask([]);

@@ -251,7 +251,8 @@ export interface Store {
   currentRevision(spans?: TraceSpans): Promise<number>;
   /**
    * Commits a batch in one durable transaction, in order: a change is checked against the ones before it. A mismatch
-   * or a refusal concerns its own change only. An empty batch at most notes the time (see revisionAged).
+   * or a refusal concerns its own change only. An empty batch changes nothing: it is an engine's occasion to note the
+   * time (see revisionAged), and to write what it put off.
    * Rejects with StoreError "full" (nothing of the batch is committed, and the store can be used on) or, when the disk
    * failed or lied, with "in-doubt" or another error: then nothing is known about the batch and the process must end.
    */

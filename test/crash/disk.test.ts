@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -14,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { systemClock } from "../../src/base/clock.ts";
+import { Journal } from "../../src/storage/lmdb/journal.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { change } from "../support/changes.ts";
 import type { Truth } from "./check.ts";
@@ -146,6 +148,11 @@ else {
       closeSync(fd);
     };
     fill();
+    t.equal(Journal.make(disk.path), undefined, "a journal finds no room");
+    t.same(
+      readdirSync(disk.path).filter((name) => name.startsWith("journal")),
+      [],
+    );
     await t.rejects(store.commit([]), { name: "StoreError", kind: "full" }, "the tree cannot take them");
     await t.rejects(store.commit([change("create", "third", 0)]), { name: "StoreError", kind: "full" });
     await store.close();

@@ -157,6 +157,8 @@ class LmdbStore implements Store {
   readonly #key = Buffer.allocUnsafe(8);
   /** Undefined until a transaction with plenty of room begins it. */
   #journal: Journal | undefined;
+  /** False: the disk says that there is plenty and has no room for one, for a quota. */
+  #mayJournal = true;
   readonly #pending = new Pending();
   #bytes: number;
   /** Number of the last transaction that wrote. */
@@ -402,6 +404,13 @@ class LmdbStore implements Store {
     this.#settled();
   }
 
+  #beginJournal(): void {
+    this.#durably(() => {
+      this.#journal = Journal.make(this.#path);
+    });
+    this.#mayJournal = this.#journal !== undefined;
+  }
+
   /** Leaves a store that is whole without its journal, unless the disk is full. */
   #endJournal(): void {
     try {
@@ -446,8 +455,8 @@ class LmdbStore implements Store {
    */
   #toTree(room: Room, more?: () => void): void {
     const before = this.#journal;
-    if (room.isPlenty) this.#durably(() => (this.#journal ??= Journal.make(this.#path)));
-    else this.#journal = undefined;
+    if (!room.isPlenty) this.#journal = undefined;
+    else if (before === undefined && this.#mayJournal) this.#beginJournal();
     this.#write(() => {
       this.#putPending();
       if (this.#journal !== before) this.#putMeta(this.floor, this.#journal);
