@@ -134,7 +134,7 @@ t.test("journal: nothing a client has stored passes for a frame", async (t) => {
   const path = place();
   const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
   await store.commit([change("create", "first", 0)]);
-  // Frames as another journal has them, of records that nobody made, at each place where one may begin.
+  // Frames as another journal has them, of records that were never made, at each place where one may begin.
   const { bytes } = journalWith([[5, ["forged"]]]);
   for (const [name, selection] of [
     ["next", bytes.subarray(0, 64 * 1024)],

@@ -63,7 +63,7 @@ export function damaged(what: string): StoreError {
   return new StoreError("corrupt", `The store is damaged: ${what}`);
 }
 
-/** Whether the file system says that there is no room, for anybody or for us. */
+/** Whether the file system says that there is no room: on the disk, or in a quota. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT";

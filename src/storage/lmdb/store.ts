@@ -253,7 +253,8 @@ class LmdbStore implements Store {
       });
       if (changes.length > 0 && !sample && room.isPlenty && this.#journal?.fits(end) === true) {
         if (records.length > 0) this.#journal.append(arena.subarray(0, end), this.revision + 1, records.length);
-        // Who opens the store writes a transaction before it reads the journal: it has read this frame, or is noticed.
+        // A process that opens the store writes a transaction before it reads the journal: it has read this frame, or is
+        // noticed here.
         this.#assertAlone(lastTransaction(this.#root));
       } else {
         this.#toTree(room, () => {
