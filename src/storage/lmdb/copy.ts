@@ -3,13 +3,13 @@
 // History is left behind. A restored store begins at a revision above every one its predecessor can have given out: its
 // floor is there. So whoever knew a later state than the one saved is told that history is gone (410), and a write that
 // expects a revision of then finds another one (409): no revision ever means two things.
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
 import { limits } from "../../config/limits.ts";
 import type { LiveObject } from "../liveobjects.ts";
 import { changeTypes, type Record, StoreError } from "../store.ts";
 import { anywhere, atEnd, damaged, fileOf, openBeside, syncDirectory } from "./file.ts";
-import { type JournalRecord, journalOf, journalRecords, readJournal } from "./journal.ts";
+import { journalRecords, readJournal } from "./journal.ts";
 import {
   decodeCurrent,
   decodeMeta,
@@ -20,6 +20,7 @@ import {
   encodeMeta,
   encodeNumberKey,
   encodeRecord,
+  type LogRecord,
   newMeta,
   recordBytesMax,
 } from "./record.ts";
@@ -30,11 +31,8 @@ const metaKey = Buffer.from("store");
 /** Records of one page of a scan, and of one transaction that writes them. */
 const pageRecords = 1000;
 
-/** A live record, as the bytes of the store's log. */
-export interface LiveRecord {
-  readonly revision: number;
-  readonly value: Buffer;
-}
+/** The record of an object that is there. */
+export type LiveRecord = LogRecord;
 
 /** The bytes of an object's record. `sealed`: what is stored instead of its body. */
 export function encodeLive(object: LiveObject, sealed: Uint8Array): LiveRecord {
@@ -83,7 +81,7 @@ export async function readState(path: string): Promise<StoreState> {
 
 function stateOf(path: string, root: RootDatabase<Buffer, Buffer>): StoreState {
   // Before the tree: what goes from one to the other meanwhile is in both, not in neither.
-  const journal = existsSync(journalOf(path)) ? readJournal(path) : undefined;
+  const journal = readJournal(path);
   const database = (name: string): Bytes =>
     root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
   const [log, current, meta] = [database("log"), database("current"), database("meta")] as const;
@@ -96,7 +94,7 @@ function stateOf(path: string, root: RootDatabase<Buffer, Buffer>): StoreState {
     const [newest] = [...log.getKeys({ reverse: true, limit: 1, transaction })];
     const revision = Math.max(description.revision, newest === undefined ? 0 : decodeNumberKey(newest));
     const { journal: name } = description;
-    const later = name === undefined ? [] : journalRecords(journal ?? readJournal(path), name, revision);
+    const later = name === undefined ? [] : journalRecords(journal, name, revision);
     return {
       identity: description.identity,
       revision: later.at(-1)?.revision ?? revision,
@@ -112,12 +110,15 @@ function stateOf(path: string, root: RootDatabase<Buffer, Buffer>): StoreState {
   }
 }
 
-/** The newest record of each key that is in the journal. */
-function newestOf(records: readonly JournalRecord[]): Map<string, Record> {
-  const found = new Map<string, Record>();
-  for (const { revision, value } of records) {
-    const record = decodeRecord(revision, value);
-    found.set(record.key, record);
+/** The newest of some records of each key, in order of revision. */
+function newestOf(
+  records: readonly LogRecord[],
+): Map<string, { readonly record: LogRecord; readonly isLive: boolean }> {
+  const found = new Map<string, { readonly record: LogRecord; readonly isLive: boolean }>();
+  for (const record of records) {
+    const { key, type } = decodeRecord(record.revision, record.value);
+    found.delete(key);
+    found.set(key, { record, isLive: type !== changeTypes.delete });
   }
   return found;
 }
@@ -126,7 +127,7 @@ function* liveRecords(
   log: Bytes,
   current: Bytes,
   transaction: Transaction,
-  later: readonly JournalRecord[],
+  later: readonly LogRecord[],
 ): Generator<LiveRecord> {
   const newest = newestOf(later);
   let found = 0;
@@ -144,10 +145,7 @@ function* liveRecords(
   let known = 0;
   for (const _ of keysOf(current, transaction)) known++;
   if (found !== known) throw damaged(`${found} keys in the log, ${known} in the index`);
-  for (const { revision, value } of later) {
-    const { key, type } = decodeRecord(revision, value);
-    if (type !== changeTypes.delete && newest.get(key)?.revision === revision) yield { revision, value };
-  }
+  for (const { record, isLive } of newest.values()) if (isLive) yield record;
 }
 
 function* keysOf(db: Bytes, transaction: Transaction): Generator<Buffer> {

@@ -32,7 +32,7 @@ import { assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { failpoint } from "../../base/failpoint.ts";
 import { damaged, isDiskFull, syncDirectory } from "./file.ts";
-import { headerBytes, isWhole, readUint64, recordEnd, writeUint64 } from "./record.ts";
+import { headerBytes, isWhole, type LogRecord, readUint64, recordEnd, writeUint64 } from "./record.ts";
 
 /** Bytes of the file. What they hold is written to the tree at once, which takes some milliseconds. */
 export const journalBytes = 512 * 1024;
@@ -43,13 +43,6 @@ export const frameHeaderBytes = nameAt + nameBytes;
 /** Of a disk's largest sectors: while a frame is written none is that has another one, which was acknowledged. */
 const sectorBytes = 4096;
 const format = 1;
-
-/** A record's bytes as the journal holds them. */
-export interface JournalRecord {
-  readonly revision: number;
-  /** The value of `log`. */
-  readonly value: Buffer;
-}
 
 /** The journal's file in a store's directory. */
 export function journalOf(path: string): string {
@@ -136,20 +129,20 @@ function afterFrame(end: number): number {
   return Math.ceil(end / sectorBytes) * sectorBytes;
 }
 
-/** The bytes of a journal, for journalRecords(). Throws StoreError "corrupt" when there is none. */
-export function readJournal(path: string): Buffer {
+/** The bytes of the journal in a store's directory, for journalRecords(); undefined: there is none. */
+export function readJournal(path: string): Buffer | undefined {
   const file = journalOf(path);
-  if (!existsSync(file)) throw damaged(`${file} is gone, which has its newest changes`);
-  return readFileSync(file);
+  return existsSync(file) ? readFileSync(file) : undefined;
 }
 
 /**
  * The records of a journal of this name that a tree with this newest revision does not have. Throws StoreError "corrupt"
  * when some are missing.
  */
-export function journalRecords(bytes: Buffer, name: string, revision: number): JournalRecord[] {
+export function journalRecords(bytes: Buffer | undefined, name: string, revision: number): LogRecord[] {
+  if (bytes === undefined) throw damaged("its journal is gone, which has its newest changes");
   const reader = new JournalReader(bytes, Buffer.from(name, "hex"));
-  const found: JournalRecord[] = [];
+  const found: LogRecord[] = [];
   let next = revision + 1;
   let at = 0;
   for (;;) {
@@ -188,13 +181,13 @@ class JournalReader {
   }
 
   /** The records of the frame that begins with a revision; undefined: there is no such frame here, or not all of it. */
-  frameAt(at: number, first: number): JournalRecord[] | undefined {
+  frameAt(at: number, first: number): LogRecord[] | undefined {
     const bytes = this.#bytes;
     if (this.firstAt(at) !== first) return undefined;
     const count = bytes.readUInt32LE(at + 12);
     const end = at + frameHeaderBytes + bytes.readUInt32LE(at + 16);
     if (end > bytes.length) return undefined;
-    const records: JournalRecord[] = [];
+    const records: LogRecord[] = [];
     let from = at + frameHeaderBytes;
     while (records.length < count) {
       if (from + headerBytes > end) return undefined;

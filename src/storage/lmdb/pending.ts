@@ -2,17 +2,16 @@
 import type { Current } from "../check.ts";
 import { changeTypes, type Record } from "../store.ts";
 import { changeBytesMax, footprint } from "./file.ts";
-import type { JournalRecord } from "./journal.ts";
-import { decodeRecord } from "./record.ts";
+import { decodeRecord, type LogRecord } from "./record.ts";
 
 /** The pending records of one store, in order of revision. */
 export class Pending {
-  #records: JournalRecord[] = [];
+  #records: LogRecord[] = [];
   readonly #keys = new Map<string, Current>();
   /** Room they need in the tree. */
   bytes = 0;
 
-  get records(): readonly JournalRecord[] {
+  get records(): readonly LogRecord[] {
     return this.#records;
   }
 

@@ -57,6 +57,12 @@ export interface Meta {
   readonly journal?: string;
 }
 
+/** A record as the bytes of `log`. */
+export interface LogRecord {
+  readonly revision: number;
+  readonly value: Buffer;
+}
+
 function corrupt(what: string): never {
   throw new StoreError("corrupt", `The store is damaged: ${what}`);
 }

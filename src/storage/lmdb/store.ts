@@ -257,7 +257,7 @@ class LmdbStore implements Store {
         // noticed here.
         this.#assertAlone(lastTransaction(this.#root));
       } else {
-        this.#toTree(room, () => {
+        this.#toTree(room.isPlenty, () => {
           if (sample) this.#putSample(now);
         });
       }
@@ -292,7 +292,7 @@ class LmdbStore implements Store {
   }
 
   async #replay(take: Take): Promise<void> {
-    if (this.#pending.records.length > 0) this.#toTree(this.#makeRoom(0));
+    if (this.#pending.records.length > 0) this.#toTree(this.#makeRoom(0).isPlenty);
     let heads = 0;
     let sum = 0;
     let last = 0;
@@ -348,7 +348,8 @@ class LmdbStore implements Store {
     if (target <= this.floor) return true;
     let floor = this.floor;
     let freed = 0;
-    this.#toTree(this.#makeRoom(limits.compactRecordsMax * changeBytesMax), () => {
+    const { isPlenty } = this.#makeRoom(limits.compactRecordsMax * changeBytesMax);
+    this.#toTree(isPlenty, () => {
       const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: limits.compactRecordsMax })];
       for (const key of keys) {
         const at = decodeNumberKey(key);
@@ -362,7 +363,7 @@ class LmdbStore implements Store {
       // A short page was the last one: no record is left up to the target.
       if (keys.length < limits.compactRecordsMax) floor = target;
       for (const time of this.#ages.behind(floor)) this.#delete(this.#times, encodeNumberKey(time));
-      this.#putMeta(floor, this.#journal);
+      this.#putMeta(floor);
       failpoint("inside-compaction");
     });
     assertShared(floor > this.floor, `A compaction moves the floor from ${this.floor} to ${floor}`);
@@ -398,11 +399,7 @@ class LmdbStore implements Store {
       this.revision = revision;
     }
     this.#makeRoom(0);
-    this.#write(() => {
-      this.#putPending();
-      this.#putMeta(meta.floor, undefined);
-    });
-    this.#settled();
+    this.#toTree(false, () => this.#putMeta(this.floor));
   }
 
   #beginJournal(): void {
@@ -415,15 +412,16 @@ class LmdbStore implements Store {
   /** Leaves a store that is whole without its journal, unless the disk is full. */
   #endJournal(): void {
     try {
-      this.#toTree({ ...this.#makeRoom(0), isPlenty: false });
+      this.#makeRoom(0);
+      this.#toTree(false);
     } catch (error) {
       if (!(error instanceof StoreError) || error.kind !== "full") throw error;
     }
   }
 
-  #putMeta(floor: number, journal: Journal | undefined): void {
+  #putMeta(floor: number): void {
     const meta: Meta = { ...newMeta(this.#identity), floor, revision: this.revision };
-    this.#put(this.#meta, metaKey, encodeMeta(withJournal(meta, journal?.name)));
+    this.#put(this.#meta, metaKey, encodeMeta(withJournal(meta, this.#journal?.name)));
   }
 
   #checkGuard({ guard }: Change): Unguarded | undefined {
@@ -451,21 +449,22 @@ class LmdbStore implements Store {
   }
 
   /**
-   * Takes what is pending to the tree, with what `more` writes, in one durable transaction. There is a journal from a
-   * transaction with plenty of room on, and none from one without, so that a start on a full disk has nothing to write.
+   * Takes what is pending to the tree, with what `more` writes, in one durable transaction, from which on there is a
+   * journal or none: none without plenty of room, so that a start on a full disk has nothing to write.
    */
-  #toTree(room: Room, more?: () => void): void {
+  #toTree(isJournaled: boolean, more?: () => void): void {
     const before = this.#journal;
-    if (!room.isPlenty) this.#journal = undefined;
+    if (!isJournaled) this.#journal = undefined;
     else if (before === undefined && this.#mayJournal) this.#beginJournal();
     this.#write(() => {
       this.#putPending();
-      if (this.#journal !== before) this.#putMeta(this.floor, this.#journal);
+      if (this.#journal !== before) this.#putMeta(this.floor);
       more?.();
       failpoint("inside-transaction");
     });
     if (this.#journal !== before) before?.close();
-    this.#settled();
+    this.#pending.clear();
+    this.#journal?.restart();
   }
 
   #putPending(): void {
@@ -475,12 +474,6 @@ class LmdbStore implements Store {
       const currentKey = encodeCurrentKey(Buffer.from(key));
       this.#put(this.#current, currentKey, encodeCurrent(currentKey, mod, create));
     }
-  }
-
-  /** The tree has everything. */
-  #settled(): void {
-    this.#pending.clear();
-    this.#journal?.restart();
   }
 
   /**
