@@ -765,7 +765,7 @@ export const limits = {
   commitChangesMax: 1_000,
   /** How often the store looks for records older than historyMsMin. */
   compactionMs: 1_000,
-  /** Records one step of compaction looks at: about two milliseconds. */
+  /** Records one step of compaction removes or, of those from before a start, looks at: one to two milliseconds. */
   compactRecordsMax: 256,
   /** Bytes of one transaction. */
   commitBytesMax: 16 * MiB,

@@ -66,6 +66,7 @@ import {
   recordBytesMax,
   withJournal,
 } from "./record.ts";
+import { type Superseding, SupersedingRecords } from "./superseding.ts";
 
 type Bytes = Database<Buffer, Buffer>;
 
@@ -160,6 +161,10 @@ class LmdbStore implements Store {
   /** False: the disk says that there is plenty and has no room for one, for a quota. */
   #mayJournal = true;
   readonly #pending = new Pending();
+  readonly #superseding = new SupersedingRecords();
+  /** Newest revision when the store was opened: of those after it #superseding knows. */
+  readonly #openedAt: number;
+  /** Bytes the records and the index take: pages of the tree, and roughly what is pending. */
   #bytes: number;
   /** Number of the last transaction that wrote. */
   #transaction: number;
@@ -193,7 +198,8 @@ class LmdbStore implements Store {
     this.revision = Math.max(meta.revision, this.#newestInLog());
     if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
     if (meta.journal !== undefined) this.#recover(meta, meta.journal);
-    this.#bytes = bytesOf(this.#log) + bytesOf(this.#current);
+    this.#openedAt = this.revision;
+    this.#bytes = this.#bytesOfTree();
     checkWitness(options.path, this.revision);
     const samples: Sample[] = [];
     for (const key of this.#times.getKeys())
@@ -245,6 +251,7 @@ class LmdbStore implements Store {
         const place = { revision: revision + 1, previous: current.mod, createRevision: current.create || revision + 1 };
         const { record, end: recordEnd } = encodeRecord(arena, end, change, key, place);
         this.#pending.add(record, arena.subarray(end, recordEnd));
+        this.#superseding.note(record);
         bytes += footprint(recordEnd - end);
         revision = place.revision;
         end = recordEnd;
@@ -256,6 +263,7 @@ class LmdbStore implements Store {
         // A process that opens the store writes a transaction before it reads the journal: it has read this frame, or is
         // noticed here.
         this.#assertAlone(lastTransaction(this.#root));
+        this.#bytes = bytes;
       } else {
         this.#toTree(room.isPlenty, () => {
           if (sample) this.#putSample(now);
@@ -268,7 +276,6 @@ class LmdbStore implements Store {
     // Of the newest revision before this batch: that one is at least this old.
     if (sample) this.#ages.note(now, this.revision);
     this.revision = revision;
-    this.#bytes = bytes;
     this.#feed.tell(records);
     return outcomes;
   }
@@ -347,21 +354,9 @@ class LmdbStore implements Store {
     const target = Math.min(revision, this.revision);
     if (target <= this.floor) return true;
     let floor = this.floor;
-    let freed = 0;
     const { isPlenty } = this.#makeRoom(limits.compactRecordsMax * changeBytesMax);
     this.#toTree(isPlenty, () => {
-      const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: limits.compactRecordsMax })];
-      for (const key of keys) {
-        const at = decodeNumberKey(key);
-        if (at > target) {
-          floor = target;
-          break;
-        }
-        freed += this.#forget(decodeRecord(at, this.#get(this.#log, key)));
-        floor = at;
-      }
-      // A short page was the last one: no record is left up to the target.
-      if (keys.length < limits.compactRecordsMax) floor = target;
+      floor = this.floor < this.#openedAt ? this.#forgetFound(target) : this.#forgetNoted(target);
       for (const time of this.#ages.behind(floor)) this.#delete(this.#times, encodeNumberKey(time));
       this.#putMeta(floor);
       failpoint("inside-compaction");
@@ -369,7 +364,6 @@ class LmdbStore implements Store {
     assertShared(floor > this.floor, `A compaction moves the floor from ${this.floor} to ${floor}`);
     assertShared(floor <= target, `A compaction to ${target} moves the floor to ${floor}`);
     this.floor = floor;
-    this.#bytes = Math.max(0, this.#bytes - freed);
     this.#ages.drop(floor);
     return floor >= target;
   }
@@ -464,7 +458,12 @@ class LmdbStore implements Store {
     });
     if (this.#journal !== before) before?.close();
     this.#pending.clear();
+    this.#bytes = this.#bytesOfTree();
     this.#journal?.restart();
+  }
+
+  #bytesOfTree(): number {
+    return bytesOf(this.#log) + bytesOf(this.#current);
   }
 
   #putPending(): void {
@@ -558,22 +557,41 @@ class LmdbStore implements Store {
     return 0;
   }
 
-  /** Compacts one record: its predecessor, and itself when it is a delete. Returns the bytes freed. */
-  #forget(record: Record): number {
-    const freed = this.#remove(record.previous);
-    if (record.type !== changeTypes.delete) return freed;
-    const currentKey = encodeCurrentKey(Buffer.from(record.key));
-    if (this.#indexed(currentKey).mod === record.revision) this.#delete(this.#current, currentKey);
-    return freed + this.#remove(record.revision);
+  /** Compacts some of the records that were there when the store was opened. Returns the floor. */
+  #forgetFound(target: number): number {
+    const end = Math.min(target, this.#openedAt);
+    const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: limits.compactRecordsMax })];
+    let floor = this.floor;
+    for (const key of keys) {
+      const revision = decodeNumberKey(key);
+      if (revision > end) return end;
+      this.#forget(decodeRecord(revision, this.#get(this.#log, key)));
+      floor = revision;
+    }
+    // A short page was the last one: no record is left up to the end.
+    return keys.length < limits.compactRecordsMax ? end : floor;
   }
 
-  #remove(revision: number): number {
-    if (revision === 0) return 0;
-    const key = encodeNumberKey(revision, this.#key);
-    const value = this.#log.getBinary(key);
-    if (value === undefined) return 0;
-    this.#delete(this.#log, key);
-    return footprint(value.length);
+  /** The same for those written since. */
+  #forgetNoted(target: number): number {
+    let floor = this.floor;
+    for (let done = 0; done < limits.compactRecordsMax; done++) {
+      const superseding = this.#superseding.take(target);
+      if (superseding === undefined) return target;
+      this.#forget(superseding);
+      floor = superseding.revision;
+    }
+    return floor;
+  }
+
+  /** Compacts one record: its predecessor, and itself when it is a delete. */
+  #forget({ revision, previous, type }: Superseding): void {
+    if (previous !== 0) this.#delete(this.#log, encodeNumberKey(previous, this.#key));
+    if (type !== changeTypes.delete) return;
+    const logKey = encodeNumberKey(revision);
+    const currentKey = encodeCurrentKey(Buffer.from(decodeRecord(revision, this.#get(this.#log, logKey)).key));
+    if (this.#indexed(currentKey).mod === revision) this.#delete(this.#current, currentKey);
+    this.#delete(this.#log, logKey);
   }
 
   /** Compares the index with the log, which has `heads` keys whose pairSum is `sum`. */
