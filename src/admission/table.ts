@@ -1,6 +1,7 @@
 // Admission: the plugins of upstream in its order, which of them run, and the run itself. Each may change the
 // object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
 import { type Status, timedOut } from "../api/status.ts";
+import { type Awaitable, andThen } from "../base/awaitable.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AdmissionConfig } from "../config/config.ts";
 import { checkedBefore, type FileCheck } from "../config/filecheck.ts";
@@ -180,25 +181,24 @@ export async function admit(
   attributes: Attributes,
   work?: () => Status | undefined | Promise<Status | undefined>,
 ): Promise<Status | undefined> {
-  return (await mutate(admission, attributes)) ?? (await work?.()) ?? (await validate(admission, attributes));
+  const mutating = runHalf(admission, "admit", attributes);
+  const changes = mutating instanceof Promise ? await mutating : mutating;
+  const refused = changes ?? (await work?.());
+  return refused ?? runHalf(admission, "validate", attributes);
 }
 
-/** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
-async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
+/** Runs a half in order, the mutating one once more when a webhook changed the object; the first refusal ends it. */
+function runHalf(admission: Admission, half: AdmissionHalf, attributes: Attributes): Awaitable<Status | undefined> {
   const beginMs = admission.clock.monotonic();
-  let refused = await ask(admission, { half: "admit", attributes, again: false });
-  if (refused === undefined && attributes.notes.changed)
-    refused = await ask(admission, { half: "admit", attributes, again: true });
-  count(admission.step, "admit", attributes, refused, admission.clock.monotonic() - beginMs);
-  return refused;
-}
-
-/** Runs the validating half in order; the first refusal ends it. */
-async function validate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
-  const beginMs = admission.clock.monotonic();
-  const refused = await ask(admission, { half: "validate", attributes, again: false });
-  count(admission.step, "validate", attributes, refused, admission.clock.monotonic() - beginMs);
-  return refused;
+  const once = ask(admission, { half, attributes, again: false });
+  const asked = andThen(once, (refused) => {
+    const again = half === "admit" && refused === undefined && attributes.notes.changed;
+    return again ? ask(admission, { half, attributes, again }) : refused;
+  });
+  return andThen(asked, (refused) => {
+    count(admission.step, half, attributes, refused, admission.clock.monotonic() - beginMs);
+    return refused;
+  });
 }
 
 /** What the halves are called in plugins. */
@@ -216,7 +216,7 @@ interface Half {
  * Asks the plugins, from one of them on. Most have nothing to say, and say so at once: those are asked in one loop, where
  * that of an async function would make a value for each plugin.
  */
-function ask(admission: Admission, asked: Half, first = 0): Status | undefined | Promise<Status | undefined> {
+function ask(admission: Admission, asked: Half, first = 0): Awaitable<Status | undefined> {
   const { plugins, clock } = admission;
   const { half, attributes, again } = asked;
   const method = methods[half];

@@ -2,6 +2,7 @@
 // the endpoints package's response writers).
 import { quote } from "../api/gotext.ts";
 import { qualified, refuse, Status } from "../api/status.ts";
+import { type Awaitable, andThen } from "../base/awaitable.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 
 const escapes = new Map([
@@ -44,13 +45,19 @@ const tooManyQuestions = new Status(
  * Asks whether something is allowed; the 403 when it is not, 429 or 500 when that could not be decided. `told` is
  * called with the decision, for the audit event.
  */
-export async function refusalOf(
+export function refusalOf(
   authorizer: Authorizer,
   attributes: Attributes,
   told?: (decision: Decision) => void,
-): Promise<Status | undefined> {
-  const answer = authorizer.authorize(attributes);
-  const decision = answer instanceof Promise ? await answer : answer;
+): Awaitable<Status | undefined> {
+  return andThen(authorizer.authorize(attributes), (decision) => refusalBy(decision, attributes, told));
+}
+
+function refusalBy(
+  decision: Decision,
+  attributes: Attributes,
+  told: ((decision: Decision) => void) | undefined,
+): Status | undefined {
   told?.(decision);
   // The reason of an allowance is put in words when it is read: not here.
   if (decision.verdict === "allow") return undefined;

@@ -5,19 +5,26 @@ import type { Owner } from "../base/shares.ts";
 import { definedAt } from "../kinds/custom/prefix.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import type { StoreClient } from "../storage/client.ts";
-import { type Change, changeTypes, type Outcome } from "../storage/store.ts";
+import { type Change, type ChangeType, changeTypes, type Outcome } from "../storage/store.ts";
 
 /** Upper bounds in seconds, upstream's. */
 const secondBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 15, 30, 60];
 
-const operations = new Map<number, string>([
-  [changeTypes.create, "create"],
-  [changeTypes.update, "update"],
-  [changeTypes.delete, "delete"],
-]);
+/** What changes of one type of object are counted by, by their ChangeType. */
+type Keys = Readonly<Record<ChangeType, string>>;
 
-/** What custom resources are, all of them. */
-const untyped = "*unstructured.Unstructured";
+function keysOf(type: string): Keys {
+  return {
+    [changeTypes.create]: `create\0${type}`,
+    [changeTypes.update]: `update\0${type}`,
+    [changeTypes.delete]: `delete\0${type}`,
+  };
+}
+
+/** Of custom resources, all of them. */
+const untyped = keysOf("*unstructured.Unstructured");
+/** Of what is no object. */
+const nameless = keysOf("");
 
 /** A store client that counts. */
 export class TimedStore implements StoreClient {
@@ -26,8 +33,8 @@ export class TimedStore implements StoreClient {
   readonly #client: StoreClient;
   readonly #clock: Clock;
   readonly #seconds: Family;
-  /** The built-in kind stored below a prefix, as upstream names its type; what is no object shares the empty name. */
-  readonly #types = new Map<string, string>();
+  /** Of the built-in kind stored below a prefix, as upstream names its type. */
+  readonly #keys = new Map<string, Keys>();
 
   constructor(client: StoreClient, clock: Clock, registry: Registry, scheme: Scheme) {
     this.#client = client;
@@ -37,15 +44,18 @@ export class TimedStore implements StoreClient {
     const help = "Seconds from a change to its end on the disk, its wait for its turn included.";
     this.#seconds = registry.histogram("etcd_request_duration_seconds", help, secondBuckets, "operation", "type");
     for (const { prefix, group, kind } of scheme.resources) {
-      if (prefix !== undefined) this.#types.set(prefix, `*${group === "" ? "core" : group.split(".")[0]}.${kind}`);
+      if (prefix === undefined) continue;
+      this.#keys.set(prefix, keysOf(`*${group === "" ? "core" : group.split(".")[0]}.${kind}`));
     }
   }
 
-  async commit(change: Change, owner?: Owner): Promise<Outcome> {
+  commit(change: Change, owner?: Owner): Promise<Outcome> {
     const startMs = this.#clock.monotonic();
-    const outcome = await this.#client.commit(change, owner);
-    const key = `${operations.get(change.type) ?? ""}\0${this.#types.get(change.prefix) ?? (definedAt(change.prefix) === undefined ? "" : untyped)}`;
-    this.#seconds.observe(key, (this.#clock.monotonic() - startMs) / 1000);
-    return outcome;
+    return this.#client.commit(change, owner).then((outcome) => {
+      const { type, prefix } = change;
+      const keys = this.#keys.get(prefix) ?? (definedAt(prefix) === undefined ? nameless : untyped);
+      this.#seconds.observe(keys[type], (this.#clock.monotonic() - startMs) / 1000);
+      return outcome;
+    });
   }
 }

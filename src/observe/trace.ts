@@ -39,6 +39,9 @@ export interface Trace {
   readonly spans: TraceSpans | undefined;
 }
 
+/** Stages that are kept apart, each as often as it is done. */
+const stagesOfTry = 16;
+
 /** The trace of requests that are not traced. */
 export const noTrace: Trace = { done: () => undefined, timing: undefined, stages: undefined, spans: undefined };
 
@@ -46,7 +49,7 @@ export const noTrace: Trace = { done: () => undefined, timing: undefined, stages
 export class StageTrace implements Trace {
   readonly #now: () => number;
   readonly #startMs: number;
-  /** Stages in the order they were first done, and the time of each beside it. */
+  /** Stages in the order they were done, and the time of each beside it; those of a try after others are added up. */
   readonly #stages: Stage[] = [];
   readonly #times: number[] = [];
   readonly #isShown: boolean;
@@ -68,7 +71,8 @@ export class StageTrace implements Trace {
   done(stage: Stage): void {
     const nowMs = this.#now();
     this.spans?.stage(stage, this.#lastMs, nowMs);
-    const at = this.#stages.lastIndexOf(stage);
+    // A try has fewer, and a search costs more than the rest of this.
+    const at = this.#stages.length < stagesOfTry ? -1 : this.#stages.lastIndexOf(stage);
     if (at === -1) {
       this.#stages.push(stage);
       this.#times.push(nowMs - this.#lastMs);
@@ -82,7 +86,8 @@ export class StageTrace implements Trace {
 
   /** By stage, and the `total` from the beginning to now. */
   get stages(): Timing {
-    const times = this.#stages.map((stage, at) => [stage, this.#times[at] ?? 0] as const);
+    const times = new Map<string, number>();
+    this.#stages.forEach((stage, at) => times.set(stage, (times.get(stage) ?? 0) + (this.#times[at] ?? 0)));
     return Object.fromEntries([...times, ["total", this.#now() - this.#startMs]]);
   }
 

@@ -9,6 +9,7 @@ import { refusalOf } from "../authz/denial.ts";
 import { createImpersonation, type Impersonate } from "../authz/impersonation.ts";
 import { ownerOf } from "../authz/owner.ts";
 import { SharedStateFailure } from "../base/assert.ts";
+import { type Awaitable, andThen } from "../base/awaitable.ts";
 import { ownerAt } from "../base/network.ts";
 import type { Owner } from "../base/shares.ts";
 import { inSlices } from "../base/turn.ts";
@@ -208,7 +209,8 @@ async function admit(
     }
     const seated = takeSeats(server, route, reply, book, user, holdings);
     if (seated !== true && !(await queued(seated, reply))) return void (await sendTooMany(server, reply, book, owner));
-    const refused = await authorize(server, route, user, book);
+    const authorizing = authorize(server, route, user, book);
+    const refused = authorizing instanceof Promise ? await authorizing : authorizing;
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
     const found = newestRoute(server, reply.exchange, route);
@@ -264,17 +266,20 @@ function awaitsBody(info: Route["info"]): boolean {
 }
 
 /** The 403 for a user who may not do what a request asks; undefined: may. */
-async function authorize(
+function authorize(
   { authorizer, scheme }: Server,
   { asked, info }: Route,
   user: User,
   book: Book,
-): Promise<Status | undefined> {
+): Awaitable<Status | undefined> {
   const told = telling(book);
   const { spans } = book.trace;
-  const refused = await refusalOf(authorizer, askedBy(user, asked, spans), told);
-  if (refused !== undefined || !opensByGet(info) || !scheme.gates.has(createGate)) return refused;
-  return refusalOf(authorizer, { ...asked, verb: "create", user, spans }, told);
+  const refusal = refusalOf(authorizer, askedBy(user, asked, spans), told);
+  if (!opensByGet(info) || !scheme.gates.has(createGate)) return refusal;
+  return andThen(
+    refusal,
+    (refused) => refused ?? refusalOf(authorizer, { ...asked, verb: "create", user, spans }, told),
+  );
 }
 
 /** Tells the audit event what was decided; undefined: there is none. */
@@ -282,7 +287,7 @@ function telling({ audit }: Book): ((decision: Decision) => void) | undefined {
   return audit && ((decision) => audit.decided(decision));
 }
 
-async function dispatch(
+function dispatch(
   server: Server,
   types: MediaTypes,
   { asked, info, scheme, remote }: Route,
@@ -290,7 +295,7 @@ async function dispatch(
   book: Book,
   user: User,
   holdings: Holdings,
-): Promise<void> {
+): Awaitable<void> {
   if (isStatus(info)) return sendStatus(reply, info);
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
@@ -309,25 +314,26 @@ async function dispatch(
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
   const missing = stepsBefore(info.resource);
-  if (missing !== undefined) await inSlices(missing, longWork, holdings.owner.name);
-  if (!hasSchema(info.resource)) return sendStatus(reply, unknownResource);
-  const lasts = () => book.lasts();
-  const { exchange, trace } = reply;
-  trace.done("negotiate");
-  const printer = printerFor(server, info, holdings.owner, deadline);
-  if (printer !== undefined) reply.printer = printer;
-  const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book), trace.spans);
-  const warnings: string[] = [];
-  const enter = (): true | Promise<boolean> => begin(server, reply, book, holdings);
-  const about = { server, types, exchange, reply, info, user, permit, accepted };
-  const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };
-  if (isConnect(call)) {
-    const answer = await connect(server.writers, call);
-    return answer === undefined
-      ? sendNothing(reply)
-      : sendStatus(reply, answer, accepted, warningHeaders(call.warnings));
-  }
-  switch (info.verb) {
+  const ready = missing && inSlices(missing, longWork, holdings.owner.name);
+  return andThen(ready, () => {
+    if (!hasSchema(info.resource)) return sendStatus(reply, unknownResource);
+    const lasts = () => book.lasts();
+    const { exchange, trace } = reply;
+    trace.done("negotiate");
+    const printer = printerFor(server, info, holdings.owner, deadline);
+    if (printer !== undefined) reply.printer = printer;
+    const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book), trace.spans);
+    const warnings: string[] = [];
+    const enter = (): true | Promise<boolean> => begin(server, reply, book, holdings);
+    const about = { server, types, exchange, reply, info, user, permit, accepted };
+    const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };
+    return perform(call);
+  });
+}
+
+function perform(call: RequestContext): Promise<void> {
+  if (isConnect(call)) return connectTo(call);
+  switch (call.info.verb) {
     case "get":
       return readOne(call);
     case "list":
@@ -337,6 +343,12 @@ async function dispatch(
     default:
       return writeResource(call);
   }
+}
+
+async function connectTo(call: RequestContext): Promise<void> {
+  const { server, reply, accepted, warnings } = call;
+  const answer = await connect(server.writers, call);
+  return answer === undefined ? sendNothing(reply) : sendStatus(reply, answer, accepted, warningHeaders(warnings));
 }
 
 /** What prints large answers elsewhere: pool threads know the messages of built-in kinds, and need none for custom ones. */

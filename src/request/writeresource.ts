@@ -127,15 +127,22 @@ async function receiveBody(call: RequestContext, bytesMax: number): Promise<Uint
   const expected = expectedBytes(exchange.header("content-length"), exchange.header("transfer-encoding"), bytesMax);
   const full = expected === 0 ? undefined : holdings.receive(expected);
   if (full !== undefined) return full;
-  const lends = expected === 0 ? undefined : setTimeout(() => holdings.lendSeats(), limits.bodySeatMsMax);
-  const bytes = await within(exchange.body(bytesMax), call.deadline - call.server.clock.monotonic());
-  clearTimeout(lends);
+  const body = exchange.body(bytesMax);
+  const leftMs = (): number => call.deadline - call.server.clock.monotonic();
+  let bytes = await within(body, Math.min(limits.bodySeatMsMax, leftMs()));
+  if (bytes === "late") {
+    holdings.lendSeats();
+    bytes = await within(body, leftMs());
+  }
   trace.done("body");
   if (bytes === "aborted") return undefined;
   if (bytes === "too-large") {
     return refuse("RequestEntityTooLarge", `Request entity too large: limit is ${bytesMax}`);
   }
-  if (bytes !== "late") return (await call.enter()) ? bytes : undefined;
+  if (bytes !== "late") {
+    const entered = call.enter();
+    return entered === true || (await entered) ? bytes : undefined;
+  }
   sendStatus(reply, timedOut, call.accepted, hangUp);
   return undefined;
 }

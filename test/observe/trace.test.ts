@@ -17,6 +17,17 @@ t.test("StageTrace gives each stage the time since the one before", (t) => {
   t.end();
 });
 
+t.test("StageTrace adds up the stages of tries, however many there are", (t) => {
+  let now = 0;
+  const trace = new StageTrace(() => now++, 0);
+  for (let i = 0; i < 1000; i++) {
+    trace.done("current");
+    trace.done("commit");
+  }
+  t.strictSame(trace.timing, { current: 999, commit: 1000, total: 2000 });
+  t.end();
+});
+
 t.test("noTrace keeps nothing", (t) => {
   noTrace.done("decode");
   t.equal(noTrace.timing, undefined);

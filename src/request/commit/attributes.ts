@@ -8,7 +8,7 @@ import type { WriteRequest } from "./writerequest.ts";
 const noOptions: Value = new Map();
 
 /** Attributes of one try of a write. A name that is made on the way is put in before the validating plugins see it. */
-interface TryAttributes extends Attributes {
+export interface TryAttributes extends Attributes {
   name: string;
 }
 

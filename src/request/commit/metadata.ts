@@ -7,6 +7,7 @@ import type { ApiObject, ObjectMeta, OwnerReference } from "../../api/object.ts"
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../../api/status.ts";
 import { laneOf } from "../../authz/owner.ts";
+import { type Awaitable, andThen } from "../../base/awaitable.ts";
 import { randomSuffix } from "../../base/suffix.ts";
 import { inSlices } from "../../base/turn.ts";
 import { settleTemplated } from "../../codec/proto/templates.ts";
@@ -26,12 +27,12 @@ export function generateName(prefix: string): string {
 }
 
 /** Brings a new object into the state it is stored in and checks it; undefined when all is well. */
-export async function prepareCreate(
+export function prepareCreate(
   context: StrategyContext,
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   object: ApiObject,
-): Promise<Status | undefined> {
+): Awaitable<Status | undefined> {
   const { resource, namespace } = request;
   const meta = object.metadata;
   if (!agreesOnNamespace(request, meta)) {
@@ -49,7 +50,19 @@ export async function prepareCreate(
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
   settleTemplated(resource.message, object);
-  if (strategy.ahead !== undefined) await prepareRules(strategy.ahead(object), laneOf(context.identity, request.user));
+  const { ahead } = strategy;
+  const ready = ahead && prepareRules(ahead(object), laneOf(context.identity, request.user));
+  return andThen(ready, () => checkCreate(context, request, strategy, object));
+}
+
+function checkCreate(
+  context: StrategyContext,
+  request: WriteRequest,
+  strategy: Strategy<ApiObject>,
+  object: ApiObject,
+): Status | undefined {
+  const { resource } = request;
+  const meta = object.metadata;
   const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource, context.identity);
   const own = strategy.validate(context, object);
   const format = last ? "path-segment" : strategy.nameFormat;
@@ -77,15 +90,15 @@ function isAboutName({ field, reason }: FieldError): boolean {
 }
 
 /** Brings a changed object into the state it is stored in and checks it; undefined when all is well. */
-export async function prepareUpdate(
+export function prepareUpdate(
   context: StrategyContext,
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   object: ApiObject,
   old: ApiObject,
   revision: number,
-): Promise<Status | undefined> {
-  const { resource, name } = request;
+): Awaitable<Status | undefined> {
+  const { resource } = request;
   const meta = object.metadata;
   const stale = checkVersion(request, strategy, meta, revision);
   if (stale !== undefined) return stale;
@@ -97,9 +110,21 @@ export async function prepareUpdate(
   copyOrDelete(meta, old.metadata, "generation");
   const part = updateOf(strategy, request.subresource);
   part.prepare(context, object, old);
-  if (part === strategy.update && strategy.ahead !== undefined) {
-    await prepareRules(strategy.ahead(object), laneOf(context.identity, request.user));
-  }
+  const ahead = part === strategy.update ? strategy.ahead : undefined;
+  const ready = ahead && prepareRules(ahead(object), laneOf(context.identity, request.user));
+  return andThen(ready, () => checkUpdate(context, request, strategy, object, old));
+}
+
+function checkUpdate(
+  context: StrategyContext,
+  request: WriteRequest,
+  strategy: Strategy<ApiObject>,
+  object: ApiObject,
+  old: ApiObject,
+): Status | undefined {
+  const { resource, name } = request;
+  const meta = object.metadata;
+  const part = updateOf(strategy, request.subresource);
   restoreSystemFields(meta, old.metadata, context.now);
   const rules = metaRulesOf(resource, context.identity);
   const runs = metaRunsOf(rules, request.subresource);

@@ -12,7 +12,7 @@ import { strategyOf } from "../../kinds/table.ts";
 import { isPatch, type ReadBody } from "../body/body.ts";
 import { allocate } from "../commit/allocate.ts";
 import { changed, decidedByStore, untilUnchanged } from "../commit/attempts.ts";
-import { attributesOf } from "../commit/attributes.ts";
+import { attributesOf, type TryAttributes } from "../commit/attributes.ts";
 import {
   checkName,
   checkNewName,
@@ -118,14 +118,9 @@ async function attempt(
 
   const [shown, before] = facade === undefined ? [object, old] : [facade.show(object), old && facade.show(old)];
   const attributes = attributesOf(request, old === undefined ? "create" : "update", shown, before, notes);
-  const refused = await admit(writers.admission, attributes, async () => {
-    const unfit = facade?.take(shown, object);
-    if (unfit !== undefined) return unfit;
-    const refused = await prepare(writers, request, { current, old, object, strategy, isBig }, warnings);
-    // It may have been made from generateName.
-    attributes.name = object.metadata.name ?? "";
-    return refused;
-  });
+  const trying: Try = { current, old, object, strategy, isBig };
+  const work = () => facade?.take(shown, object) ?? prepare(writers, request, trying, attributes);
+  const refused = await admit(writers.admission, attributes, work);
   if (refused !== undefined) return refused;
   trace.done("admit");
 
@@ -133,7 +128,7 @@ async function attempt(
     return release(writers, request, strategy, object, current, warnings);
   }
   const guarded = guard === undefined ? request : { ...request, guard };
-  const done = await commitTry(writers, guarded, { current, old, object, strategy, isBig });
+  const done = await commitTry(writers, guarded, trying);
   if (done === changed || isStatus(done)) return done;
   return { code: current === undefined ? 201 : 200, body: done.body, message: done.message, warnings };
 }
@@ -155,7 +150,7 @@ async function commitTry(
   if (isBig) await othersFirst(writers, request);
   const done = await commitObject(writers, request, name, object, current);
   const isLost = done === changed || done === moved;
-  await allocation?.settle(!isLost && !isStatus(done));
+  if (allocation !== undefined) await allocation.settle(!isLost && !isStatus(done));
   if (done === changed && isNew) return decidedByStore(nameTaken(writers, request, name, generateName !== ""));
   return isLost ? changed : done;
 }
@@ -197,9 +192,10 @@ async function prepare(
   writers: WriteServices,
   request: WriteRequest,
   { current, old, object, strategy, isBig }: Try,
-  warnings: string[],
+  attributes: TryAttributes,
 ): Promise<Status | undefined> {
   const { trace } = request;
+  const { warnings } = attributes.notes;
   // Plugins may have named it otherwise than the request that was authorized.
   const renamed = request.name === "" ? checkNewName(request, object) : checkName(request, object);
   if (renamed !== undefined) return renamed;
@@ -207,15 +203,19 @@ async function prepare(
   trace.done("admit");
   if (isBig) await othersFirst(writers, request);
 
-  const excess = await writers.checkGrants(request, object, old);
+  const checking = writers.checkGrants(request, object, old);
+  const excess = checking instanceof Promise ? await checking : checking;
   if (excess !== undefined) return excess;
 
   const context = strategyContext(writers, request);
-  const invalid =
+  const preparing =
     current === undefined || old === undefined
-      ? await prepareCreate(context, request, strategy, object)
-      : await prepareUpdate(context, request, strategy, object, old, current.revision);
+      ? prepareCreate(context, request, strategy, object)
+      : prepareUpdate(context, request, strategy, object, old, current.revision);
+  const invalid = preparing instanceof Promise ? await preparing : preparing;
   if (invalid !== undefined) return invalid;
+  // It may have been made from generateName.
+  attributes.name = object.metadata.name ?? "";
   for (const warning of strategy.warnings?.(context, object, old) ?? []) warnings.push(warning);
   trace.done("validate");
   if (isBig) await othersFirst(writers, request);
