@@ -7,6 +7,7 @@ import { forbidden, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Value, ValueMap } from "../api/value.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
+import type { Awaitable } from "../base/awaitable.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { AdmissionConfig } from "../config/config.ts";
@@ -83,9 +84,9 @@ export interface AdmissionPlugin {
    * Asked before the kind's own rules; may change the object. `again`: the object was changed after the plugin had seen
    * it (upstream: reinvocation of in-tree plugins after a webhook's patch).
    */
-  mutate?(attributes: Attributes, again: boolean): Status | undefined | Promise<Status | undefined>;
+  mutate?(attributes: Attributes, again: boolean): Awaitable<Status | undefined>;
   /** Asked after validation; changes nothing. */
-  validate?(attributes: Attributes): Status | undefined | Promise<Status | undefined>;
+  validate?(attributes: Attributes): Awaitable<Status | undefined>;
   /** Lets go of timers and connections. */
   close?(): void;
 }

@@ -5,6 +5,7 @@ import type { Container, EphemeralContainer, Pod, PodSpec, ServiceAccount, Volum
 import type { ApiObject } from "../api/object.ts";
 import type { Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
+import type { Awaitable } from "../base/awaitable.ts";
 import { suffixOf } from "../base/suffix.ts";
 import type { ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
@@ -46,7 +47,7 @@ class ServiceAccounts implements AdmissionPlugin {
     this.#rootCa = identity.spell("kube-root-ca.crt");
   }
 
-  mutate(attributes: Attributes): Status | undefined | Promise<Status | undefined> {
+  mutate(attributes: Attributes): Awaitable<Status | undefined> {
     const { operation, subresource, namespace } = attributes;
     if (operation !== "create" || subresource !== "" || !isAbout(attributes, "", "pods")) return undefined;
     const pod = attributes.object as ApiObject & Pod;

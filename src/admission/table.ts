@@ -179,7 +179,7 @@ export function closeAdmission({ plugins }: Admission): void {
 export async function admit(
   admission: Admission,
   attributes: Attributes,
-  work?: () => Status | undefined | Promise<Status | undefined>,
+  work?: () => Awaitable<Status | undefined>,
 ): Promise<Status | undefined> {
   const mutating = runHalf(admission, "admit", attributes);
   const changes = mutating instanceof Promise ? await mutating : mutating;

@@ -7,6 +7,7 @@ import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { notFound, type Status } from "../../api/status.ts";
 import { laneOf } from "../../authz/owner.ts";
 import { assert } from "../../base/assert.ts";
+import type { Awaitable } from "../../base/awaitable.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { longWork } from "../../config/longwork.ts";
@@ -56,7 +57,7 @@ class PodSecurity {
     this.#settings = settings;
   }
 
-  validate(attributes: Attributes): Status | undefined | Promise<Status | undefined> {
+  validate(attributes: Attributes): Awaitable<Status | undefined> {
     const { operation, resource } = attributes;
     if (operation !== "create" && operation !== "update") return undefined;
     if (resource.group === "" && resource.resource === "pods") return this.#pod(attributes);
@@ -148,7 +149,7 @@ class PodSecurity {
     });
   }
 
-  #namespace(attributes: Attributes): Status | undefined | Promise<Status | undefined> {
+  #namespace(attributes: Attributes): Awaitable<Status | undefined> {
     const { subresource, object, old, name } = attributes;
     if (subresource !== "" || object === undefined) return undefined;
     const { identity } = this.#environment;

@@ -5,6 +5,7 @@ import type { User } from "../../api/user.ts";
 import type { Auditor } from "../../audit/auditor.ts";
 import type { Entry } from "../../audit/entry.ts";
 import type { Authentication } from "../../authn/table.ts";
+import type { Awaitable } from "../../base/awaitable.ts";
 import type { Reply } from "../answer/response.ts";
 import type { Exchange } from "../exchange/transport.ts";
 import type { Route } from "../route/info.ts";
@@ -21,7 +22,7 @@ export function auditArrival(
   reply: Reply,
   book: Book,
   user: User,
-): Status | undefined | Promise<Status | undefined> {
+): Awaitable<Status | undefined> {
   const entry = auditor.begin({ exchange: reply.exchange, id: book.id, startedMs: book.startedMs }, asked, user);
   if (entry === undefined) return undefined;
   for (const [key, value] of authn.notes(user) ?? []) entry.annotations.set(key, value);
